@@ -1,0 +1,70 @@
+# Two commands: `make audit` and `make test`. Everything sets itself up in .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := .stamps
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help audit test check bench docs screenshots browser format wheel clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
+
+$(STAMPS)/venv:
+	@mkdir -p $(STAMPS)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(STAMPS)/core: $(STAMPS)/venv pyproject.toml constraints.txt
+	@echo "Installing attentest into $(VENV) (once, a few minutes) …"
+	@$(INSTALL) -e .
+	@touch $@
+
+$(STAMPS)/test: $(STAMPS)/core
+	@$(INSTALL) -e '.[test]'
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/test
+	@$(INSTALL) -e '.[test,dev]'
+	@touch $@
+
+$(STAMPS)/docs: $(STAMPS)/core
+	@$(INSTALL) -e '.[docs]'
+	@touch $@
+
+audit: $(STAMPS)/core ## Audit the built-in model and corpus: verdict and report
+	@$(BIN)/attentest audit $(ARGS)
+
+test: $(STAMPS)/test ## Run every test
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+check: $(STAMPS)/dev ## Format, lint, types
+	@$(BIN)/ruff format --check src tests benchmarks scripts docs
+	@$(BIN)/ruff check src tests benchmarks scripts docs
+	@$(BIN)/mypy
+
+format: $(STAMPS)/dev ## Format the code
+	@$(BIN)/ruff format src tests benchmarks scripts docs
+	@$(BIN)/ruff check --fix src tests benchmarks scripts docs
+
+bench: $(STAMPS)/test ## Measure speed beside captum and the papers' literal algorithms
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(STAMPS)/docs ## Build the documentation without warnings
+	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+browser: ## Install Chromium (Debian)
+	@test -x /usr/bin/chromium || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu >/dev/null; }
+
+screenshots: $(STAMPS)/test browser ## Render the report of the default audit to docs/images
+	@$(BIN)/attentest audit --quiet
+	@$(BIN)/python scripts/screenshots.py latest docs/images
+
+wheel: $(STAMPS)/dev ## Build the wheel
+	@$(BIN)/python -m build --wheel --outdir dist .
+
+clean: ## Remove what was built
+	rm -rf $(VENV) $(STAMPS) dist build docs/_build

@@ -1,0 +1,53 @@
+"""The errors a user can cause, each one clear line: the value, the rule, the next step.
+
+AttentestError            exit code 2
+├── InputError            a file, column, label or text that cannot be used
+├── UnknownName           no such corpus, model, explainer, challenge, run
+├── CheckpointError       a saved model that is truncated, foreign or incomplete
+├── NotApplicable         a challenge or explainer that this subject cannot answer
+└── StorageError          a folder or file that cannot be written or was altered
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "AttentestError",
+    "CheckpointError",
+    "InputError",
+    "NotApplicable",
+    "StorageError",
+    "UnknownName",
+]
+
+
+class AttentestError(Exception):
+    """Something the user can put right; printed as one line, never as a traceback."""
+
+
+class InputError(AttentestError):
+    """A file, column, label or text that cannot be used."""
+
+
+class CheckpointError(AttentestError):
+    """A saved model that is truncated, foreign or incomplete."""
+
+
+class NotApplicable(AttentestError):
+    """A challenge or explainer that this subject cannot answer."""
+
+
+class StorageError(AttentestError):
+    """A folder or file that cannot be written, or was altered after it was written."""
+
+
+class UnknownName(AttentestError):
+    """A name that is not in a registry; says which names are near."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+        super().__init__(f"No {kind} is called {name!r}. {hint}")

@@ -1,0 +1,110 @@
+"""A registry is a visible table from names to frozen values, open to entry points.
+
+A value's text is its identity and its command-line syntax: ``adversary(epsilon=0.05)``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+
+from attentest.errors import InputError, UnknownName
+
+__all__ = ["Named", "Registry", "text_of"]
+
+
+class Named(Protocol):
+    """A class of frozen dataclasses with a name."""
+
+    name: ClassVar[str]
+
+
+N = TypeVar("N", bound=Named)
+
+
+def text_of(value: Named) -> str:
+    """The value as text: its name, and the fields that differ from their defaults."""
+    shown = [
+        f"{field.name}={getattr(value, field.name)!r}"
+        for field in dataclasses.fields(cast("Any", value))
+        if getattr(value, field.name) != _default(field)
+    ]
+    return f"{value.name}({', '.join(shown)})" if shown else value.name
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
+class Registry(Mapping[str, type[N]], Generic[N]):
+    """Names to classes; ``parse`` turns text into a value, with errors that help."""
+
+    def __init__(self, kind: str, table: Mapping[str, type[N]], plural: str = "") -> None:
+        self.kind = kind
+        self.plural = plural or f"{kind}s"
+        self._table = dict(table)
+        self._plugins: dict[str, type[N]] | None = None
+
+    def _all(self) -> dict[str, type[N]]:
+        if self._plugins is None:
+            found = entry_points(group=f"attentest.{self.plural}")
+            self._plugins = {point.name: cast("type[N]", point.load()) for point in found}
+        return self._plugins | self._table
+
+    def __getitem__(self, name: str) -> type[N]:
+        table = self._all()
+        if name not in table:
+            raise UnknownName(self.kind, name, table)
+        return table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def parse(self, text: str) -> N:
+        """``name`` or ``name(field=literal, …)`` as a value."""
+        try:
+            node = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError) as error:
+            raise self._unreadable(text) from error
+        if isinstance(node, ast.Name):
+            return self._make(node.id, {})
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
+            try:
+                fields = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
+            except ValueError as error:
+                raise self._unreadable(text) from error
+            return self._make(node.func.id, fields)
+        raise self._unreadable(text)
+
+    def _unreadable(self, text: str) -> InputError:
+        return InputError(f"{text!r} is not a {self.kind}: write a name, or name(field=value, …) with plain values.")
+
+    def _make(self, name: str, given: dict[str, Any]) -> N:
+        cls = self[name]
+        known = {field.name: field for field in dataclasses.fields(cast("Any", cls)) if field.init}
+        for field, value in given.items():
+            if field not in known:
+                near = difflib.get_close_matches(field, known, n=1)
+                hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(known) or 'none'}."
+                raise InputError(f"{self.kind} {name!r} has no parameter {field!r}. {hint}")
+            default = _default(known[field])
+            if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+                given[field] = float(value)
+            elif isinstance(default, bool | int | float | str | tuple) and type(value) is not type(default):
+                raise InputError(
+                    f"{self.kind} {name!r}: {field}={value!r} must be of type {type(default).__name__}, "
+                    f"as the default {default!r} is."
+                )
+        return cls(**given)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from attentest.errors import InputError, UnknownName
+from attentest.registry import Registry, text_of
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: ClassVar[str] = "thing"
+    size: int = 3
+    share: float = 0.5
+    words: tuple[str, ...] = ("a",)
+    on: bool = True
+
+
+THINGS: Registry[Thing] = Registry("thing", {"thing": Thing})
+
+
+@pytest.mark.parametrize("text", ["thing", "thing(size=4)", "thing(share=0.25, words=('b', 'c'), on=False)"])
+def test_text_and_value_are_the_same_thing(text):
+    assert text_of(THINGS.parse(text)) == text
+
+
+def test_defaults_do_not_show_and_whole_numbers_pass_for_shares():
+    assert text_of(THINGS.parse("thing(size=3, share=1)")) == "thing(share=1.0)"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("thing(size='big')", "must be of type int"),
+        ("thing(sice=1)", "Did you mean 'size'"),
+        ("thing(1)", "is not a thing"),
+        ("thing(size=open('x'))", "is not a thing"),
+        ("", "is not a thing"),
+        ("thing(", "is not a thing"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(text, said):
+    with pytest.raises(InputError, match=said):
+        THINGS.parse(text)
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(UnknownName, match="Did you mean 'thing'"):
+        THINGS.parse("thin")
+    with pytest.raises(UnknownName, match="Known: thing"):
+        THINGS.parse("qqqqqq")

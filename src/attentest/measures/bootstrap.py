@@ -1,0 +1,72 @@
+"""Confidence intervals of means, paired differences and proportions; numpy only."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["Interval", "bootstrap_mean", "bootstrap_paired_difference", "wilson"]
+
+_CELLS = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
+
+
+class Interval(NamedTuple):
+    """An estimate and its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def bootstrap_mean(values: ArrayLike, *, seed: int = 0, resamples: int = 2000, level: float = 0.95) -> Interval:
+    """The mean and its percentile bootstrap interval (Efron 1979).
+
+    Of no values everything is NaN; of one value the interval is, because resampling cannot tell its spread.
+    NaN among the values makes everything NaN: leave undefined instances out, and count them, beforehand.
+    """
+    sample = np.asarray(values, dtype=np.float64).ravel()
+    size = len(sample)
+    if size == 0:
+        return Interval(math.nan, math.nan, math.nan)
+    mean = float(sample.mean())
+    if size == 1 or math.isnan(mean):
+        return Interval(mean, math.nan, math.nan)
+    generator = np.random.default_rng(seed)
+    rows = max(1, _CELLS // size)
+    means = np.concatenate(
+        [
+            sample[generator.integers(size, size=(min(rows, resamples - start), size))].mean(axis=1)
+            for start in range(0, resamples, rows)
+        ]
+    )
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(mean, float(low), float(high))
+
+
+def bootstrap_paired_difference(
+    a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = 2000, level: float = 0.95
+) -> Interval:
+    """The mean of a − b over the same instances, and its percentile bootstrap interval."""
+    first, second = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()
+    if len(first) != len(second):
+        raise ValueError(
+            f"{len(first)} values are paired with {len(second)}: give both samples for the same instances."
+        )
+    return bootstrap_mean(first - second, seed=seed, resamples=resamples, level=level)
+
+
+def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
+    """A proportion and its score interval (Wilson 1927); of no trials everything is NaN."""
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n} trials: successes lie between 0 and the number of trials.")
+    if n == 0:
+        return Interval(math.nan, math.nan, math.nan)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, shrink = successes / n, 1 + z * z / n
+    centre = (share + z * z / (2 * n)) / shrink
+    reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / shrink
+    return Interval(share, max(0.0, min(share, centre - reach)), min(1.0, max(share, centre + reach)))

@@ -1,0 +1,38 @@
+"""Capture: how much of what matters do the top tokens of another ranking hold?
+
+Rank correlations count the order of every two tokens alike, also of two that do not matter at all. This counts
+only effect: choose k tokens by one score and see how much of the other they hold, between chance and the best.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+__all__ = ["captured"]
+
+
+def captured(
+    choosing: Float[Tensor, "batch token"],
+    effect: Float[Tensor, "batch token"],
+    mask: Bool[Tensor, "batch token"],
+    k: int,
+) -> Float[Tensor, " batch"]:
+    """(Σ effect of the k tokens chosen − chance) / (the best k − chance): 1 is the best choice, 0 is a blind one.
+
+    Chance is k/T of all effect. Undefined (NaN) where every choice of k tokens holds the same. Ties go to the
+    lowest index.
+    """
+    effect = effect.double().where(mask, 0.0)
+    lengths = mask.sum(-1).double()
+    order = choosing.double().masked_fill(~mask, -math.inf).argsort(dim=-1, descending=True, stable=True)
+    chosen = effect.gather(-1, order)[:, :k].sum(-1)
+    best = effect.masked_fill(~mask, -math.inf).topk(min(k, mask.shape[-1]), dim=-1).values
+    best = best.where(best.isfinite(), 0.0).sum(-1)
+    chance = effect.sum(-1) * (k / lengths).clamp(max=1.0)
+    room = best - chance
+    defined = (lengths > k) & (room > 1e-12 * best.abs())
+    return torch.where(defined, (chosen - chance) / room.where(defined, 1.0), math.nan)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attentest.measures.capture import captured
+
+
+def slow(choosing: list[float], effect: list[float], k: int) -> float:
+    n = len(effect)
+    if n <= k:
+        return math.nan
+    chosen = sorted(range(n), key=lambda t: (-choosing[t], t))[:k]
+    best, chance = sum(sorted(effect, reverse=True)[:k]), k / n * sum(effect)
+    if best - chance <= 1e-12 * abs(best):
+        return math.nan
+    return (sum(effect[t] for t in chosen) - chance) / (best - chance)
+
+
+scores = st.lists(
+    st.tuples(st.floats(0, 1, width=32), st.floats(0, 1, width=32).map(lambda v: round(v, 3))), min_size=1, max_size=9
+)
+
+
+@settings(deadline=None)
+@given(scores, st.integers(1, 4))
+def test_capture_equals_its_definition(pairs, k):
+    x, y = map(list, zip(*pairs, strict=True))
+    mask = torch.tensor([[False, *[True] * len(x), False]])
+    pad = lambda v: torch.tensor([[9.0, *v, 9.0]], dtype=torch.float64)  # noqa: E731
+    got, expected = float(captured(pad(x), pad(y), mask, k)), slow(x, y, k)
+    assert (math.isnan(got) and math.isnan(expected)) or got == pytest.approx(expected, abs=1e-6)
+
+
+def test_choosing_by_the_effect_itself_captures_everything():
+    effect = torch.rand(5, 8, dtype=torch.float64)
+    assert torch.allclose(captured(effect, effect, torch.ones(5, 8, dtype=torch.bool), 3), torch.ones(5).double())
+
+
+def test_blind_choices_capture_nothing_on_average():
+    rng = np.random.default_rng(0)
+    effect = torch.from_numpy(np.repeat(rng.random((1, 12)), 20_000, axis=0))
+    blind = torch.from_numpy(rng.random((20_000, 12)))
+    assert float(captured(blind, effect, torch.ones(20_000, 12, dtype=torch.bool), 3).mean()) == pytest.approx(
+        0, abs=0.01
+    )

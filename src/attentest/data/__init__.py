@@ -1,0 +1,1 @@
+"""Text in: corpora, vocabularies, batches, vectors."""

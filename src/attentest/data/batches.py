@@ -1,0 +1,152 @@
+"""Padded batches, bucketed by length, made from flat arrays without a loop over instances."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from attentest.data.corpus import Split
+from attentest.data.vocabulary import END, PAD, START, Vocabulary
+
+__all__ = ["Batch", "Encoded", "Sequences", "bucketed", "shuffled"]
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Padded word indices between start and end symbols; the mask keeps real tokens only."""
+
+    tokens: Int[Tensor, "batch token"]
+    lengths: Int[Tensor, " batch"]
+    mask: Bool[Tensor, "batch token"]
+
+    def __getitem__(self, part: slice) -> Sequences:
+        return Sequences(self.tokens[part], self.lengths[part], self.mask[part])
+
+    def to(self, device: torch.device) -> Sequences:
+        """The same sequences on another device."""
+        return Sequences(self.tokens.to(device), self.lengths.to(device), self.mask.to(device))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts (and, for pairs, the second texts), gold classes, rows of the split, random keys."""
+
+    text: Sequences
+    labels: Int[Tensor, " batch"]
+    rows: Int[Tensor, " batch"]
+    keys: Int[Tensor, " batch"]
+    second: Sequences | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, part: slice) -> Batch:
+        second = None if self.second is None else self.second[part]
+        return Batch(self.text[part], self.labels[part], self.rows[part], self.keys[part], second)
+
+    @property
+    def mask(self) -> Bool[Tensor, "batch token"]:
+        """Which positions hold real tokens of the attended text."""
+        return self.text.mask
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on another device."""
+        return Batch(
+            self.text.to(device),
+            self.labels.to(device),
+            self.rows.to(device),
+            self.keys.to(device),
+            None if self.second is None else self.second.to(device),
+        )
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A split as flat arrays of word indices."""
+
+    text: tuple[np.ndarray, np.ndarray]
+    labels: np.ndarray
+    keys: np.ndarray
+    second: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, split: Split, vocabulary: Vocabulary) -> Encoded:
+        """The split in this vocabulary; an instance's random key is a hash of its id."""
+        keys = [int.from_bytes(hashlib.blake2b(i.encode(), digest_size=7).digest(), "big") for i in split.ids]
+        second = vocabulary.encode(split.table["second"]) if split.has("second") else None
+        return cls(
+            vocabulary.encode(split.table["tokens"]),
+            split.labels.astype(np.int64),
+            np.array(keys, dtype=np.int64),
+            second,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of tokens of every text."""
+        return np.diff(self.text[1])
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """These rows as one padded batch."""
+        return Batch(
+            _padded(*self.text, rows),
+            torch.from_numpy(self.labels[rows]),
+            torch.from_numpy(np.ascontiguousarray(rows, dtype=np.int64)),
+            torch.from_numpy(self.keys[rows]),
+            None if self.second is None else _padded(*self.second, rows),
+        )
+
+
+def _padded(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Sequences:
+    begins, sizes = offsets[rows], offsets[rows + 1] - offsets[rows]
+    width = int(sizes.max()) + 2 if len(rows) else 2
+    column = np.arange(width)[None, :]
+    real = (column >= 1) & (column <= sizes[:, None])
+    tokens = np.full((len(rows), width), PAD, dtype=np.int64)
+    tokens[:, 0] = START
+    tokens[np.arange(len(rows)), sizes + 1] = END
+    tokens[real] = values[(begins[:, None] + column - 1)[real]]
+    return Sequences(torch.from_numpy(tokens), torch.from_numpy(sizes + 2), torch.from_numpy(real))
+
+
+def bucketed(encoded: Encoded, *, tokens: int = 8192, chunk: int = 2048) -> Iterator[list[Batch]]:
+    """All rows in chunks of the split's order; inside a chunk, batches of like length.
+
+    A batch holds at most ``tokens`` padded positions, so memory does not grow with the corpus.
+    """
+    for start in range(0, len(encoded), chunk):
+        rows = np.arange(start, min(start + chunk, len(encoded)))
+        ordered = rows[np.argsort(encoded.lengths[rows], kind="stable")]
+        yield [encoded.batch(part) for part in _within(ordered, encoded.lengths, tokens)]
+
+
+def _within(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> Iterator[np.ndarray]:
+    """Rows sorted by length, cut so that rows × longest stays within the budget."""
+    start = 0
+    while start < len(rows):
+        end = start + 1
+        while end < len(rows) and (end + 1 - start) * (lengths[rows[end]] + 2) <= tokens:
+            end += 1
+        yield rows[start:end]
+        start = end
+
+
+def shuffled(encoded: Encoded, size: int, generator: torch.Generator, *, pool: int = 64) -> Iterator[Batch]:
+    """One training epoch: random batches of like length (sorted inside pools of ``pool`` batches)."""
+    order = torch.randperm(len(encoded), generator=generator).numpy()
+    parts: list[np.ndarray] = []
+    for start in range(0, len(order), size * pool):
+        rows = order[start : start + size * pool]
+        rows = rows[np.argsort(encoded.lengths[rows], kind="stable")]
+        parts.extend(rows[i : i + size] for i in range(0, len(rows), size))
+    for i in torch.randperm(len(parts), generator=generator).tolist():
+        yield encoded.batch(parts[i])

@@ -1,0 +1,153 @@
+"""A corpus: named splits of labelled, tokenised text, with a task and a provenance.
+
+A split is an Arrow table, so it can be memory-mapped, and no Python object exists per token. Columns:
+    id         string         stable across runs
+    tokens     list<string>   the text that attention reads
+    label      int32          index into the corpus's classes
+    second     list<string>   the query text of a pair, where there is one
+    rationale  list<bool>     one flag per token: does it decide the label (or did a person say so)?
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attentest.errors import InputError
+
+__all__ = ["Corpus", "Provenance", "Split", "Task"]
+
+Task = Literal["single", "pair", "answer", "translate"]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a corpus comes from, how it was prepared, and what was left out of it."""
+
+    source: str
+    preparation: str
+    licence: str = "not stated"
+    citation: str = ""
+    left_out: tuple[str, ...] = ()
+    #: What the rationale column means: "planted" (the generator knows), "human", or "" (none).
+    rationale: Literal["planted", "human", ""] = ""
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split as an Arrow table with the columns named above."""
+
+    table: pa.Table
+
+    @classmethod
+    def of(
+        cls,
+        ids: Sequence[str],
+        tokens: Sequence[Sequence[str]],
+        labels: Sequence[int],
+        *,
+        second: Sequence[Sequence[str]] | None = None,
+        rationale: Sequence[Sequence[bool]] | None = None,
+    ) -> Split:
+        """A split from plain Python sequences."""
+        columns = {
+            "id": pa.array(ids, pa.string()),
+            "tokens": pa.array(tokens, pa.list_(pa.string())),
+            "label": pa.array(labels, pa.int32()),
+        }
+        if second is not None:
+            columns["second"] = pa.array(second, pa.list_(pa.string()))
+        if rationale is not None:
+            columns["rationale"] = pa.array(rationale, pa.list_(pa.bool_()))
+        return cls(pa.table(columns).combine_chunks())
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @property
+    def ids(self) -> list[str]:
+        """The instances' ids, in order."""
+        ids: list[str] = self.table["id"].to_pylist()
+        return ids
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The gold classes, in order."""
+        labels: np.ndarray = self.table["label"].to_numpy()
+        return labels
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The number of tokens of every text."""
+        lengths: np.ndarray = pc.list_value_length(self.table["tokens"]).to_numpy()
+        return lengths
+
+    def has(self, column: str) -> bool:
+        """Whether the split carries that column."""
+        return column in self.table.column_names
+
+    def take(self, rows: Iterable[int]) -> Split:
+        """The split restricted to these rows, in this order."""
+        return Split(self.table.take(pa.array(list(rows), pa.int64())).combine_chunks())
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Named splits of labelled text with a task, class names and a provenance."""
+
+    name: str
+    classes: tuple[str, ...]
+    splits: Mapping[str, Split]
+    provenance: Provenance
+    task: Task = "single"
+    #: Smallest number of training texts a word must occur in to enter the vocabulary.
+    min_frequency: int = field(default=1)
+
+    def __post_init__(self) -> None:
+        for name, split in self.splits.items():
+            labels = split.labels
+            if len(labels) and (labels.min() < 0 or labels.max() >= len(self.classes)):
+                raise InputError(
+                    f"Corpus {self.name!r}, split {name!r}: label {int(labels.max())} is outside the "
+                    f"{len(self.classes)} classes {', '.join(self.classes)}."
+                )
+
+    def __getitem__(self, split: str) -> Split:
+        if split not in self.splits:
+            raise InputError(f"Corpus {self.name!r} has no split {split!r}. It has: {', '.join(self.splits)}.")
+        return self.splits[split]
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of every instance of every split; part of a run's id."""
+        total = hashlib.sha256(repr((self.name, self.classes, self.task, self.min_frequency)).encode())
+        for name in sorted(self.splits):
+            total.update(name.encode())
+            for column in self.splits[name].table.itercolumns():
+                for part in _flat(column.combine_chunks()):
+                    total.update(part)
+        return total.hexdigest()[:16]
+
+
+def _flat(array: pa.Array) -> Iterable[bytes]:
+    """The content of an Arrow array as bytes that do not depend on chunks or offsets."""
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if pa.types.is_list(array.type):
+        yield pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).tobytes()
+        yield from _flat(array.flatten())
+    elif pa.types.is_string(array.type):
+        yield "\x1f".join(array.fill_null("").to_pylist()).encode()
+    else:
+        yield (
+            array.fill_null(0 if not pa.types.is_boolean(array.type) else False)
+            .to_numpy(zero_copy_only=False)
+            .tobytes()
+        )

@@ -1,0 +1,75 @@
+"""The vocabulary: words of the training split that occur in enough of its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.data.corpus import Split
+
+__all__ = ["END", "PAD", "START", "UNKNOWN", "Vocabulary"]
+
+PAD, UNKNOWN, START, END = range(4)
+SPECIAL = ("<pad>", "<unk>", "<sos>", "<eos>")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words by index; the first four are padding, unknown, start and end."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def from_split(cls, split: Split, min_frequency: int = 1) -> Vocabulary:
+        """The words occurring in at least ``min_frequency`` texts of this (training) split."""
+        columns = ["tokens", *(["second"] if split.has("second") else [])]
+        total: dict[str, int] = {}
+        for column in columns:
+            lists = _as_array(split.table[column])
+            coded = lists.flatten().dictionary_encode()
+            texts = np.repeat(np.arange(len(lists)), _lengths(lists))
+            indices = coded.indices.to_numpy(zero_copy_only=False)
+            pairs = np.unique(texts * len(coded.dictionary) + indices) if len(indices) else indices
+            counts = np.bincount(pairs % max(len(coded.dictionary), 1), minlength=len(coded.dictionary))
+            for word, count in zip(coded.dictionary.to_pylist(), counts.tolist(), strict=True):
+                total[word] = total.get(word, 0) + count
+        kept = sorted(word for word, count in total.items() if count >= min_frequency and word not in SPECIAL)
+        return cls((*SPECIAL, *kept))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Word to index."""
+        return {word: i for i, word in enumerate(self.words)}
+
+    def encode(self, lists: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+        """Token lists as one flat array of indices, and the offset at which each text begins."""
+        array = _as_array(lists)
+        coded = array.flatten().dictionary_encode()
+        lookup = np.array([self.index.get(w, UNKNOWN) for w in coded.dictionary.to_pylist()], dtype=np.int32)
+        indices = coded.indices.to_numpy(zero_copy_only=False)
+        values = lookup[indices] if len(indices) else np.zeros(0, np.int32)
+        offsets = np.concatenate([[0], np.cumsum(_lengths(array))]).astype(np.int64)
+        return values, offsets
+
+    def decode(self, indices: Sequence[int]) -> list[str]:
+        """Indices as words."""
+        return [self.words[i] for i in indices]
+
+
+def _as_array(lists: pa.ChunkedArray) -> pa.Array:
+    combined = lists.combine_chunks()
+    if isinstance(combined, pa.ChunkedArray):
+        combined = pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], lists.type)
+    return combined
+
+
+def _lengths(array: pa.Array) -> np.ndarray:
+    offsets = array.offsets.to_numpy(zero_copy_only=False)
+    return np.diff(offsets)

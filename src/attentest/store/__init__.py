@@ -1,0 +1,1 @@
+"""Findings on disk and their queries; nothing here imports torch."""

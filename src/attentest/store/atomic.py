@@ -1,0 +1,55 @@
+"""Whole files or none: written to a temporary name beside the target, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from attentest.errors import StorageError
+
+__all__ = ["checksum", "make_folder", "replacing", "write_text"]
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary path that becomes ``target`` when the block ends well, and vanishes when it does not."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        raise StorageError(
+            f"Cannot write {target}: {error.strerror or error}. Free space or choose another --runs folder."
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write text to a file, whole or not at all."""
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and make sure that it can be written to."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"Cannot create the folder {path}: {error.strerror or error}. Choose another with --runs."
+        ) from error
+    if not os.access(path, os.W_OK):
+        raise StorageError(f"No permission to write in {path}. Choose another folder with --runs.")
+
+
+def checksum(path: Path) -> str:
+    """The file's sha256."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,100 @@
+"""Findings: per-instance rows of one challenge, and the measures that may be computed from them.
+
+Every findings file describes itself: its Parquet metadata names the challenge and lists its measures,
+so a summary, a report or a query needs no code of the challenge that wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from attentest.errors import StorageError
+
+__all__ = ["Findings", "FindingsWriter", "Measure", "read_findings"]
+
+_KEY = b"attentest"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number computed from one column over the judged rows, in words a reader understands."""
+
+    name: str
+    column: str
+    statistic: Literal["mean", "fraction"]
+    words: str
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The rows of one challenge, with its identity and its measures."""
+
+    challenge: str
+    measures: tuple[Measure, ...]
+    table: pa.Table
+
+    def rows(self, where: Mapping[str, str] | None = None) -> pa.Table:
+        """The rows that satisfy equalities such as ``{"pair": "attention~gradient"}``."""
+        table = self.table
+        for column, value in (where or {}).items():
+            table = table.filter(pa.compute.equal(table[column], value))
+        return table
+
+    def __getitem__(self, name: str) -> Measure:
+        return next(measure for measure in self.measures if measure.name == name)
+
+
+class FindingsWriter:
+    """Writes findings row group by row group, so memory stays flat however many instances there are."""
+
+    def __init__(self, path: Path, challenge: str, measures: tuple[Measure, ...]) -> None:
+        self._path = path
+        self._about = json.dumps({"challenge": challenge, "measures": [asdict(m) for m in measures]})
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, table: pa.Table) -> None:
+        """Append one row group."""
+        if self._writer is None:
+            schema = table.schema.with_metadata({_KEY: self._about.encode()})
+            self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", write_page_checksum=True)
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def __enter__(self) -> FindingsWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def read_findings(path: Path) -> Findings:
+    """Findings from a Parquet file, with page checksums verified."""
+    try:
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        table = file.read()
+        about: dict[str, Any] = json.loads(file.schema_arrow.metadata[_KEY])
+        measures = tuple(Measure(**entry) for entry in about["measures"])
+        return Findings(about["challenge"], measures, table)
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StorageError(
+            f"Findings {path} cannot be read ({reason}). Delete the file and run the audit again to recompute it."
+        ) from error
+
+
+def batches_of(path: Path, size: int = 2048) -> Iterator[pa.RecordBatch]:
+    """The rows of a findings file, a few at a time."""
+    yield from pq.ParquetFile(path, page_checksum_verification=True).iter_batches(size)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from attentest.errors import InputError, StorageError, UnknownName
+from attentest.store.atomic import make_folder, replacing, write_text
+from attentest.store.findings import FindingsWriter, Measure, read_findings
+from attentest.store.folder import RunFolder, find_run, runs_in
+from attentest.store.query import query
+from attentest.store.summary import estimate, estimates_by_class
+
+MEASURES = (
+    Measure("tau", "tau", "mean", "Kendall τ", {"pair": "a~b"}),
+    Measure("significant", "significant", "fraction", "share significant"),
+)
+
+
+def table(count: int = 40, seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    bad = np.arange(count) % 10 == 0
+    tau = rng.normal(0.3, 0.2, count)
+    return pa.table(
+        {
+            "id": [f"i{k}" for k in range(count)],
+            "predicted": pa.array(np.arange(count) % 2, pa.int32()),
+            "pair": ["a~b" if k % 4 else "c~d" for k in range(count)],
+            "tau": pa.array(tau, mask=bad),
+            "significant": pa.array(tau > 0.2, mask=bad),
+            "not_judged": pa.array([("constant scores" if b else None) for b in bad], pa.string()),
+        }
+    )
+
+
+def run_with(tmp_path, rows: pa.Table) -> RunFolder:
+    run = RunFolder.create(tmp_path / "run-1", {"corpus": {"name": "x"}}, {})
+    (run.path / "findings").mkdir()
+    with (
+        replacing(run.path / "findings" / "agreement.parquet") as path,
+        FindingsWriter(path, "agreement", MEASURES) as w,
+    ):
+        w.write(rows.slice(0, 25))
+        w.write(rows.slice(25))
+    run.finish("findings/agreement.parquet")
+    return run
+
+
+def test_findings_come_back_as_they_were_written_and_describe_themselves(tmp_path):
+    run = run_with(tmp_path, table())
+    back = run.findings("agreement")
+    assert back.table.equals(table())
+    assert back.challenge == "agreement"
+    assert back.measures == MEASURES
+
+
+def test_an_estimate_counts_the_instances_it_could_not_judge(tmp_path):
+    findings = run_with(tmp_path, table()).findings("agreement")
+    rows = [r for r in table().to_pylist() if r["pair"] == "a~b"]
+    judged = [r["tau"] for r in rows if r["not_judged"] is None]
+    found = estimate(findings, "tau")
+    assert found.judged == len(judged)
+    assert found.not_judged == len(rows) - len(judged) > 0
+    assert found.value == pytest.approx(np.mean(judged))
+    assert found.low < found.value < found.high
+
+
+def test_estimates_are_grouped_by_predicted_class(tmp_path):
+    findings = run_with(tmp_path, table()).findings("agreement")
+    by_class = estimates_by_class(findings, "significant")
+    assert set(by_class) == {0, 1}
+    assert sum(e.judged for e in by_class.values()) == estimate(findings, "significant").judged
+
+
+def test_nothing_judged_gives_no_number(tmp_path):
+    nothing = table(40).set_column(3, "tau", pa.nulls(40, pa.float64()))
+    found = estimate(run_with(tmp_path, nothing).findings("agreement"), "tau")
+    assert math.isnan(found.value)
+    assert str(found) == "not judged"
+
+
+def test_any_flipped_bit_in_findings_is_noticed(tmp_path):
+    run = run_with(tmp_path, table(200))
+    path = run.path / "findings" / "agreement.parquet"
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in rng.integers(0, len(whole), 100):
+        broken = bytearray(whole)
+        broken[position] ^= 1 << int(rng.integers(0, 8))
+        path.write_bytes(bytes(broken))
+        assert not run.is_finished("findings/agreement.parquet")
+        with pytest.raises(StorageError, match="altered"):
+            run.findings("agreement")
+
+
+def test_unreadable_findings_are_named_in_one_line(tmp_path):
+    (tmp_path / "x.parquet").write_bytes(b"not parquet")
+    with pytest.raises(StorageError, match=r"x\.parquet cannot be read") as error:
+        read_findings(tmp_path / "x.parquet")
+    assert "\n" not in str(error.value)
+
+
+def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    write_text(tmp_path / "a", "old")
+
+    def fail() -> None:
+        with replacing(tmp_path / "a") as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="Cannot create the folder"):
+        make_folder(tmp_path / "file" / "runs")
+
+
+def test_another_runs_folder_is_not_overwritten(tmp_path):
+    RunFolder.create(tmp_path / "run", {"a": 1}, {})
+    with pytest.raises(StorageError, match="another run"):
+        RunFolder.create(tmp_path / "run", {"a": 2}, {})
+
+
+def test_a_broken_run_json_is_named(tmp_path):
+    run = RunFolder.create(tmp_path / "run", {"a": 1}, {})
+    (run.path / "run.json").write_text(json.dumps({"fields": {}})[:-3])
+    with pytest.raises(StorageError, match=r"run\.json cannot be read"):
+        _ = run.record
+
+
+def test_runs_are_found_by_path_id_prefix_and_latest(tmp_path):
+    one = RunFolder.create(tmp_path / "reviews-aaa", {}, {})
+    RunFolder.create(tmp_path / "reviews-bbb", {}, {})
+    assert len(list(runs_in(tmp_path))) == 2
+    assert find_run(str(one.path), tmp_path).path == one.path
+    assert find_run("reviews-a", tmp_path).path == one.path
+    assert find_run("latest", tmp_path).path.parent == tmp_path
+    with pytest.raises(UnknownName, match="single run"):
+        find_run("reviews-", tmp_path)
+    with pytest.raises(UnknownName, match="none"):
+        find_run("nothing", tmp_path / "empty")
+
+
+def test_findings_can_be_queried_with_sql_and_a_wrong_query_names_the_tables(tmp_path):
+    run = run_with(tmp_path, table())
+    columns, rows = query(run, "SELECT predicted, count(*) AS n FROM agreement GROUP BY 1 ORDER BY 1")
+    assert columns == ["predicted", "n"]
+    assert rows == [(0, 20), (1, 20)]
+    with pytest.raises(InputError, match="agreement"):
+        query(run, "SELECT * FROM agreemnt")
+
+
+def test_findings_report_and_store_do_without_torch():
+    code = (
+        "import sys, attentest.store.query, attentest.store.summary, attentest.report.judge, attentest.report.page, "
+        "attentest.report.tables, attentest.report.figures; sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

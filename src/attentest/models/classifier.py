@@ -1,0 +1,127 @@
+"""The classifier with attention: embedding → encoder → attention → head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attentest.data.batches import Batch
+from attentest.data.vocabulary import PAD
+from attentest.models.attention import ATTENTIONS, Additive, Attention
+from attentest.models.encoders import ENCODERS, BiLSTM, Encoder
+from attentest.models.heads import HEADS, Head, OneSigmoid, Softmax
+from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
+from attentest.registry import text_of
+
+__all__ = ["Architecture", "Classifier"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Every choice that makes a classifier, apart from its vocabulary and its classes."""
+
+    encoder: Encoder = field(default_factory=BiLSTM)
+    attention: Attention = field(default_factory=Additive)
+    #: None: one sigmoid for two classes, a softmax for more.
+    head: Head | None = None
+    embedding: int = 300
+
+    def to_record(self) -> dict[str, Any]:
+        """As plain values for run.json."""
+        head = None if self.head is None else text_of(self.head)
+        return {
+            "encoder": text_of(self.encoder),
+            "attention": text_of(self.attention),
+            "head": head,
+            "embedding": self.embedding,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Architecture:
+        """From the plain values of run.json."""
+        head = record.get("head")
+        return cls(
+            ENCODERS.parse(record["encoder"]),
+            ATTENTIONS.parse(record["attention"]),
+            None if head is None else HEADS.parse(head),
+            int(record["embedding"]),
+        )
+
+
+class Classifier(nn.Module, Subject):
+    """A text classifier with one attention, readable and rereadable."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        words: int,
+        classes: int,
+        generator: torch.Generator,
+        vectors: Float[Tensor, "word embedding"] | None = None,
+    ) -> None:
+        nn.Module.__init__(self)
+        self.classes = classes
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+            self.embedding = nn.Embedding(words, architecture.embedding, padding_idx=PAD)
+            self.encoder = architecture.encoder.build(architecture.embedding)
+            self.attention = architecture.attention.build(self.encoder.size)
+            head = architecture.head or (OneSigmoid() if classes == 2 else Softmax())
+            self.head = head.build(self.encoder.size, classes)
+        if vectors is not None:
+            with torch.no_grad():
+                self.embedding.weight.copy_(vectors)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the embeddings are."""
+        return self.embedding.weight.device
+
+    def embed(self, batch: Batch) -> Float[Tensor, "batch position embedding"]:
+        """Word embeddings, start and end symbols included."""
+        embeddings: Tensor = self.embedding(batch.text.tokens)
+        return embeddings
+
+    def read(
+        self,
+        batch: Batch,
+        *,
+        embeddings: Float[Tensor, "batch position embedding"] | None = None,
+        detach_attention: bool = False,
+    ) -> Reading:
+        """Encode, attend over real tokens, decode."""
+        embedded = self.embed(batch) if embeddings is None else embeddings
+        states = self.encoder(embedded, batch.text.lengths)
+        weights = self.attention(states, batch.mask)
+        if detach_attention:
+            weights = weights.detach()
+        return self._reading(embedded, states, weights, batch)
+
+    def _reading(self, embeddings: Tensor, states: Tensor, weights: Tensor, batch: Batch) -> Reading:
+        logits = self.head((weights[..., None, :] @ states)[..., 0, :])
+        if self.head.affine:
+            return AffineReading(logits, weights, batch.mask, states, embeddings, self.head(states))
+        return DecodedReading(logits, weights, batch.mask, states, embeddings, self.head)
+
+    def forward(self, batch: Batch) -> Reading:
+        """The same as reading, with everything in the graph: objectives choose what they need."""
+        return self.read(batch)
+
+    def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
+        """Logits without each token, the encoder sharing what deletion leaves unchanged."""
+        keys, identity = self.attention.keys, torch.eye(self.encoder.size, device=self.device)
+        values = self.head(identity) - self.head(torch.zeros_like(identity)) if self.head.affine else identity
+        onto = torch.cat([keys.weight.T, values], dim=1)
+        out = self.encoder.without_each(self.embed(batch), batch.text.lengths, onto)
+        keyed, valued = out.split([keys.out_features, values.shape[1]], dim=-1)
+        others = ~torch.eye(out.shape[1], dtype=torch.bool, device=self.device)
+        bias = 0.0 if keys.bias is None else keys.bias
+        weights = self.attention.weigh(keyed + bias, batch.mask[:, None, :] & others)
+        pooled = (weights[..., None, :] @ valued)[..., 0, :]
+        logits: Tensor = pooled + self.head(torch.zeros_like(identity[0])) if self.head.affine else self.head(pooled)
+        return logits

@@ -1,0 +1,240 @@
+"""Encoders: embeddings to one state per position, as in Jain & Wallace (2019), section 3.
+
+Each is a frozen description that builds its network. A network also knows how to encode the sequence
+without each of its tokens while sharing the work: deleting one token leaves every state before it
+(recurrent, forward), after it (backward) or far from it (convolution) as it was.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from attentest.errors import InputError
+from attentest.models.attention import quick_tanh
+from attentest.registry import Registry
+
+__all__ = ["ENCODERS", "Average", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork"]
+
+
+class EncoderNetwork(nn.Module, ABC):
+    """Embeddings to states, padding in, padding out."""
+
+    size: int
+
+    @abstractmethod
+    def forward(
+        self, embeddings: Float[Tensor, "batch token embedding"], lengths: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch token state"]:
+        """One state per position; what stands in padding does not matter."""
+
+    @abstractmethod
+    def without_each(
+        self,
+        embeddings: Float[Tensor, "batch token embedding"],
+        lengths: Int[Tensor, " batch"],
+        onto: Float[Tensor, "state out"],
+    ) -> Float[Tensor, "batch deleted token out"]:
+        """States·onto of the sequence without position d, for every d (undefined at d itself; no gradient)."""
+
+
+class Encoder(ABC):
+    """A description of an encoder."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def build(self, embedding: int) -> EncoderNetwork:
+        """The network, for embeddings of this size."""
+
+
+@dataclass(frozen=True)
+class BiLSTM(Encoder):
+    """Bidirectional LSTM."""
+
+    name: ClassVar[str] = "bilstm"
+    hidden: int = 128
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """Two LSTMs, one on reversed input."""
+        return BiLSTMNetwork(embedding, self.hidden)
+
+
+@dataclass(frozen=True)
+class Convolution(Encoder):
+    """Convolutions of several widths, ReLU (the paper has 64 filters of each width, its code 32)."""
+
+    name: ClassVar[str] = "convolution"
+    filters: int = 64
+    widths: tuple[int, ...] = (1, 3, 5, 7)
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """One convolution per width."""
+        if any(width % 2 == 0 or width < 1 for width in self.widths):
+            raise InputError(f"Convolution widths {self.widths} must be odd, so that state t stands over token t.")
+        return ConvolutionNetwork(embedding, self.filters, self.widths)
+
+
+@dataclass(frozen=True)
+class Average(Encoder):
+    """A linear layer on every token by itself, no context (paper: 256 and ReLU; its code: 128 and tanh)."""
+
+    name: ClassVar[str] = "average"
+    hidden: int = 256
+    activation: str = "relu"
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """One linear layer."""
+        if self.activation not in ("relu", "tanh"):
+            raise InputError(f"Encoder 'average': activation={self.activation!r} must be 'relu' or 'tanh'.")
+        return AverageNetwork(embedding, self.hidden, self.activation)
+
+
+ENCODERS: Registry[Encoder] = Registry("encoder", {"bilstm": BiLSTM, "convolution": Convolution, "average": Average})
+
+
+class BiLSTMNetwork(EncoderNetwork):
+    """A dense pair of LSTMs, the backward one on input reversed within each length.
+
+    Equal to a packed bidirectional LSTM, and several times faster on CPU.
+    """
+
+    def __init__(self, embedding: int, hidden: int) -> None:
+        super().__init__()
+        self.size = 2 * hidden
+        self.rightward = nn.LSTM(embedding, hidden, batch_first=True)
+        self.leftward = nn.LSTM(embedding, hidden, batch_first=True)
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """Both directions, side by side."""
+        flip = reversal(lengths, embeddings.shape[1])[..., None]
+        before, _ = self.rightward(embeddings)
+        after, _ = self.leftward(embeddings.gather(1, flip.expand_as(embeddings)))
+        return torch.cat([before, after.gather(1, flip.expand_as(after))], dim=-1)
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor) -> Tensor:
+        """Deletion d changes rightward states after d and leftward states before d, and only those."""
+        width = embeddings.shape[1]
+        flip = reversal(lengths, width)
+        base: Tensor = self(embeddings, lengths) @ onto
+        out = base[:, None].repeat(1, width, 1, 1)
+        of_right, of_left = onto[: self.size // 2], onto[self.size // 2 :]
+        for s, first, change in _changes(self.rightward, embeddings, of_right):
+            out[:, first:s, s] += change
+        rows = torch.arange(len(lengths), device=lengths.device)[:, None]
+        reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
+        for s, first, change in _changes(self.leftward, reversed_, of_left):
+            out[rows, flip[:, first:s], flip[:, s, None]] += change
+        return out
+
+
+def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch token"]:
+    """Indices that reverse each sequence within its own length and leave padding in place."""
+    position = torch.arange(width, device=lengths.device)[None, :]
+    return torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
+
+
+#: A deletion whose state has come back this close to the undisturbed one changes nothing any more.
+CONVERGED = 5e-7
+
+
+def _changes(
+    lstm: nn.LSTM, embeddings: Tensor, onto: Tensor
+) -> Iterator[tuple[int, int, Float[Tensor, "batch deleted out"]]]:
+    """How a one-directional LSTM's states·onto change at position s without position d, first ≤ d < s.
+
+    All deletions advance together. Deletion d joins at step d+1, with the state reached before d, so only
+    what follows a gap is computed, and the input is projected once for all; it leaves when its state has
+    converged to the undisturbed one.
+    """
+    batch, width, _ = embeddings.shape
+    into, recurrent, *biases = (getattr(lstm, name) for name in lstm._flat_weights_names)
+    projected, recurrent = embeddings @ into.T + sum(biases), recurrent.T
+    # Row 0 is the undisturbed sequence, row d+1 the one without position d.
+    h = embeddings.new_zeros(batch, width + 1, lstm.hidden_size)
+    c = torch.zeros_like(h)
+    first = 0
+    for s in range(width):
+        rows = slice(first + 1, s + 1)
+        before = h[:, :1].clone(), c[:, :1].clone()
+        h[:, :1], c[:, :1] = _cell(projected[:, s, None], *before, recurrent)
+        if first < s:
+            h[:, rows], c[:, rows] = _cell(projected[:, s, None], h[:, rows], c[:, rows], recurrent)
+            yield s, first, (h[:, rows] - h[:, :1]) @ onto
+        h[:, s + 1, None], c[:, s + 1, None] = before
+        while first < s and _converged(h, first + 1) and _converged(c, first + 1):
+            first += 1
+
+
+def _converged(states: Tensor, row: int) -> bool:
+    return bool((states[:, row] - states[:, 0]).abs().max() <= CONVERGED)
+
+
+def _cell(projected: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
+    batch, rows, hidden = h.shape
+    gates = (h.reshape(-1, hidden) @ recurrent).view(batch, rows, -1).add_(projected)
+    into, forget, cell, out = gates.chunk(4, dim=-1)
+    c = forget.sigmoid().mul_(c).addcmul_(into.sigmoid(), quick_tanh(cell))
+    return out.sigmoid().mul_(quick_tanh(c)), c
+
+
+class ConvolutionNetwork(EncoderNetwork):
+    """Convolutions of several odd widths over the token axis, zero-padded, concatenated, ReLU."""
+
+    def __init__(self, embedding: int, filters: int, widths: tuple[int, ...]) -> None:
+        super().__init__()
+        self.size = filters * len(widths)
+        self.reach = max(widths) // 2
+        self.layers = nn.ModuleList(nn.Conv1d(embedding, filters, w, padding=w // 2) for w in widths)
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """States from each token's neighbourhood; beyond the end there is nothing."""
+        inside = torch.arange(embeddings.shape[1], device=lengths.device)[None, :] < lengths[:, None]
+        x = (embeddings * inside[..., None]).transpose(1, 2)
+        return torch.cat([layer(x) for layer in self.layers], dim=1).relu().transpose(1, 2)
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor) -> Tensor:
+        """Only states within reach of the gap change: encode a window around every gap."""
+        batch, width, size = embeddings.shape
+        reach, device = self.reach, embeddings.device
+        inside = torch.arange(width, device=device)[None, :] < lengths[:, None]
+        padded = nn.functional.pad(embeddings * inside[..., None], (0, 0, 2 * reach, 2 * reach))
+        # The window around gap d: 2·reach tokens before it and 2·reach after it, d itself left out.
+        steps = torch.cat([torch.arange(2 * reach), torch.arange(2 * reach + 1, 4 * reach + 1)]).to(device)
+        index = torch.arange(width, device=device)[:, None] + steps[None, :]
+        windows = padded[:, index].reshape(batch * width, 4 * reach, size).transpose(1, 2)
+        fresh = torch.cat([layer(windows) for layer in self.layers], dim=1).relu().transpose(1, 2)
+        fresh = (fresh[:, reach : 3 * reach] @ onto).reshape(batch, width, 2 * reach, -1)
+        states: Tensor = self(embeddings, lengths)
+        out = (states @ onto)[:, None].repeat(1, width, 1, 1)
+        near = torch.cat([torch.arange(-reach, 0), torch.arange(1, reach + 1)]).to(device)
+        place = torch.arange(width, device=device)[:, None] + near
+        gap, slot = ((place >= 0) & (place < width)).nonzero(as_tuple=True)
+        out[:, gap, place[gap, slot]] = fresh[:, gap, slot]
+        return out
+
+
+class AverageNetwork(EncoderNetwork):
+    """One linear layer and an activation, token by token."""
+
+    def __init__(self, embedding: int, hidden: int, activation: str) -> None:
+        super().__init__()
+        self.size = hidden
+        self.linear = nn.Linear(embedding, hidden)
+        self.activation = {"relu": torch.relu, "tanh": torch.tanh}[activation]
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """No state knows of any other token."""
+        states: Tensor = self.activation(self.linear(embeddings))
+        return states
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor) -> Tensor:
+        """Deleting a token changes no other state."""
+        states: Tensor = self(embeddings, lengths) @ onto
+        return states[:, None].expand(-1, states.shape[1], -1, -1)

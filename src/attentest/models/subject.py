@@ -1,0 +1,117 @@
+"""The seam of the whole system: encode once, reread many times.
+
+A Subject is a model whose attention can be read and replaced. Reading a batch encodes it once and gives
+logits, weights and mask; ``reread`` gives the logits under other weights without encoding again. Every
+challenge works through these two classes and nothing else, whatever model stands behind them.
+
+Axes. ``weights`` is [batch, *site, token]: a classifier's single attention has no site axis, a decoder has
+one per step, a transformer has head and query axes. Alternative weights carry one more axis, the K
+alternatives, in second place. Logits are always one per class; a head with one sigmoid shows the two
+logits (0, z), whose softmax is (1−σ(z), σ(z)).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attentest.data.batches import Batch
+
+__all__ = ["AffineReading", "DecodedReading", "Reading", "Subject"]
+
+
+@dataclass(frozen=True)
+class Reading(ABC):
+    """What a subject says of a batch, and what it would say under other attention weights."""
+
+    logits: Float[Tensor, "batch class"]
+    weights: Float[Tensor, "batch *site token"]
+    mask: Bool[Tensor, "batch *site token"]
+    #: What attention weighs, one per token, and the embeddings they were made from (in the graph).
+    states: Float[Tensor, "batch token state"]
+    embeddings: Float[Tensor, "batch position embedding"]
+
+    @property
+    def probabilities(self) -> Float[Tensor, "batch class"]:
+        """The predicted distribution."""
+        return self.logits.softmax(-1)
+
+    @property
+    def predicted(self) -> Tensor:
+        """The predicted class; a tie goes to the lowest."""
+        return self.logits.argmax(-1)
+
+    @property
+    @abstractmethod
+    def token_logits(self) -> Float[Tensor, "batch token class"] | None:
+        """z_t = W·h_t + b when the head is affine in the context, so that logits = Σ α_t z_t; else None."""
+
+    @abstractmethod
+    def reread(self, weights: Float[Tensor, "batch alternative *site token"]) -> Tensor:
+        """The logits [batch, alternative, class] under other weights, encodings held fixed."""
+
+
+@dataclass(frozen=True)
+class AffineReading(Reading):
+    """A reading whose logits are Σ α_t z_t: rereading is one product with the per-token logits."""
+
+    per_token: Float[Tensor, "batch token class"]
+
+    @property
+    def token_logits(self) -> Float[Tensor, "batch token class"]:
+        """The per-token logits z_t."""
+        return self.per_token
+
+    def reread(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
+        """Σ α'_t z_t for every alternative."""
+        return weights @ self.per_token.to(weights.dtype)
+
+
+@dataclass(frozen=True)
+class DecodedReading(Reading):
+    """A reading whose head is not affine: rereading decodes the new context Σ α'_t h_t."""
+
+    decode: Callable[[Float[Tensor, "batch alternative state"]], Float[Tensor, "batch alternative class"]]
+
+    @property
+    def token_logits(self) -> None:
+        """There are none: the head is not affine in the context."""
+        return None
+
+    def reread(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
+        """The decoder's logits for every alternative context."""
+        return self.decode(weights.to(self.states.dtype) @ self.states)
+
+
+class Subject(ABC):
+    """A model whose attention can be read and replaced."""
+
+    classes: int
+
+    @property
+    @abstractmethod
+    def device(self) -> torch.device:
+        """Where the subject computes."""
+
+    @abstractmethod
+    def embed(self, batch: Batch) -> Float[Tensor, "batch position embedding"]:
+        """The input embeddings, the point from which gradients are taken."""
+
+    @abstractmethod
+    def read(
+        self,
+        batch: Batch,
+        *,
+        embeddings: Float[Tensor, "batch position embedding"] | None = None,
+        detach_attention: bool = False,
+    ) -> Reading:
+        """Encode the batch (or given embeddings) once; attention may be cut from the gradient's path."""
+
+    @abstractmethod
+    def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
+        """The logits after really deleting each token in turn and encoding again (padding: undefined)."""

@@ -1,0 +1,1 @@
+"""One training loop, its objectives, and checkpoints."""

@@ -1,0 +1,153 @@
+"""The one training loop: Adam, class balance, best epoch on dev, early stop, gradient clip."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from attentest.data.batches import Encoded, bucketed, shuffled
+from attentest.errors import InputError
+from attentest.measures.performance import accuracy, f1_macro, roc_auc
+from attentest.models.classifier import Classifier
+from attentest.progress import SILENT, Progress
+from attentest.training.objectives import CrossEntropy, Objective, class_balance
+
+__all__ = ["Epoch", "Training", "fit", "predict"]
+
+SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "accuracy": lambda labels, p: accuracy(labels, p.argmax(-1)),
+    "f1": lambda labels, p: f1_macro(labels, p.argmax(-1)),
+    "roc_auc": lambda labels, p: roc_auc(labels, p[:, 1]),
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained; the defaults are Jain & Wallace's released ones."""
+
+    epochs: int = 8
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    amsgrad: bool = True
+    weight_decay: float = 1e-5
+    #: The paper decays every parameter; the released code spares attention.
+    decay_attention: bool = False
+    balance_classes: bool = True
+    #: Largest norm of the gradient; 0: not clipped.
+    clip: float = 0.0
+    #: Stop when the dev score has not improved for this many epochs; 0: never.
+    patience: int = 3
+    #: The dev score that chooses the epoch: auto, accuracy, f1, roc_auc.
+    select: str = "auto"
+
+    def __post_init__(self) -> None:
+        for field, lowest in (("epochs", 1), ("batch_size", 1), ("patience", 0)):
+            if getattr(self, field) < lowest:
+                raise InputError(f"{field}={getattr(self, field)} must be at least {lowest}.")
+        if self.learning_rate <= 0:
+            raise InputError(f"learning_rate={self.learning_rate} must be above zero.")
+        if self.select not in ("auto", *SCORES):
+            raise InputError(f"select={self.select!r} must be one of auto, {', '.join(SCORES)}.")
+
+    def score(self, classes: int) -> str:
+        """The score that chooses the epoch for this many classes."""
+        if self.select != "auto":
+            return self.select
+        return "roc_auc" if classes == 2 else "accuracy"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch reached."""
+
+    number: int
+    loss: float
+    score: float
+    accuracy: float
+    seconds: float
+
+    def to_record(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+def fit(
+    model: Classifier,
+    train: Encoded,
+    dev: Encoded,
+    training: Training,
+    *,
+    seed: int,
+    objective: Objective | None = None,
+    progress: Progress = SILENT,
+) -> list[Epoch]:
+    """Train in place and leave the model at its best epoch on dev."""
+    generator = torch.Generator().manual_seed(seed)
+    if objective is None:
+        labels = torch.from_numpy(train.labels)
+        objective = CrossEntropy(class_balance(labels, model.classes) if training.balance_classes else None)
+    score = SCORES[training.score(model.classes)]
+    optimizer = torch.optim.Adam(
+        _groups(model, training), lr=training.learning_rate, amsgrad=training.amsgrad, fused=True
+    )
+    epochs: list[Epoch] = []
+    best: dict[str, torch.Tensor] = {}
+    steps = -(-len(train) // training.batch_size)
+    with progress.stage("Training", steps * training.epochs) as tick:
+        for number in range(1, training.epochs + 1):
+            started, total = time.perf_counter(), 0.0
+            model.train()
+            for batch in shuffled(train, training.batch_size, generator):
+                batch = batch.to(model.device)  # noqa: PLW2901
+                optimizer.zero_grad(set_to_none=True)
+                loss = objective(model(batch), batch)
+                loss.backward()
+                if training.clip:
+                    torch.nn.utils.clip_grad_norm_(model.parameters(), training.clip)
+                optimizer.step()
+                total += float(loss.detach())
+                tick(1, epoch=number, loss=float(loss.detach()) / len(batch))
+            probabilities = predict(model, dev)
+            reached = score(dev.labels, probabilities)
+            if not epochs or reached > max(epoch.score for epoch in epochs):
+                best = {name: value.detach().clone() for name, value in model.state_dict().items()}
+            right = accuracy(dev.labels, probabilities.argmax(-1))
+            seconds = time.perf_counter() - started
+            epochs.append(Epoch(number, total / len(train), reached, right, seconds))
+            tick(0, epoch=number, loss=total / len(train), dev=reached)
+            if training.patience and number - best_epoch(epochs).number >= training.patience:
+                break
+    model.load_state_dict(best)
+    model.eval()
+    return epochs
+
+
+def best_epoch(epochs: list[Epoch]) -> Epoch:
+    """The first epoch that reached the best dev score."""
+    return max(epochs, key=lambda epoch: (epoch.score, -epoch.number))
+
+
+def _groups(model: Classifier, training: Training) -> list[dict[str, Any]]:
+    """Weight decay on everything, or on everything but attention."""
+    spared = set() if training.decay_attention else {id(p) for p in model.attention.parameters()}
+    learned = [p for p in model.parameters() if p.requires_grad]
+    decayed = [p for p in learned if id(p) not in spared]
+    free = [p for p in learned if id(p) in spared]
+    groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": training.weight_decay}]
+    return [*groups, {"params": free, "weight_decay": 0.0}] if free else groups
+
+
+@torch.no_grad()
+def predict(model: Classifier, encoded: Encoded) -> np.ndarray:
+    """The predicted distribution of every instance, in the split's order."""
+    model.eval()
+    out = np.zeros((len(encoded), model.classes))
+    for batches in bucketed(encoded):
+        for batch in batches:
+            out[batch.rows.numpy()] = model.read(batch.to(model.device)).probabilities.double().cpu().numpy()
+    return out

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from tests.conftest import classifier, made_up_corpus, made_up_split, whole
+
+from attentest.data.batches import Encoded
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import CheckpointError, InputError
+from attentest.models.attention import ATTENTIONS
+from attentest.models.classifier import Architecture, Classifier
+from attentest.models.encoders import ENCODERS
+from attentest.training.checkpoints import load_classifier, load_vocabulary, save_classifier, save_vocabulary
+from attentest.training.loop import Training, best_epoch, fit, predict
+from attentest.training.objectives import CrossEntropy, class_balance
+
+SMALL = Architecture(ENCODERS.parse("bilstm(hidden=8)"), ATTENTIONS.parse("additive"), None, 12)
+
+
+def trained(training: Training, classes: int = 2, seed: int = 0, architecture: Architecture = SMALL):
+    corpus = made_up_corpus(classes)
+    vocabulary = Vocabulary.from_split(corpus["train"])
+    model = Classifier(architecture, len(vocabulary), classes, torch.Generator().manual_seed(seed))
+    encoded = {name: Encoded.of(split, vocabulary) for name, split in corpus.splits.items()}
+    epochs = fit(model, encoded["train"], encoded["dev"], training, seed=seed)
+    return model, encoded, epochs
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_training_learns_a_telling_word(classes):
+    model, encoded, _ = trained(Training(epochs=30, batch_size=8, learning_rate=5e-3, patience=0), classes)
+    right = predict(model, encoded["test"]).argmax(-1) == encoded["test"].labels
+    assert right.mean() > 0.9
+
+
+def test_the_same_seed_gives_the_same_model_to_the_bit_and_another_seed_another():
+    first, encoded, _ = trained(Training(epochs=2))
+    again, _, _ = trained(Training(epochs=2))
+    other, _, _ = trained(Training(epochs=2), seed=1)
+    p, q, r = (predict(m, encoded["test"]) for m in (first, again, other))
+    assert np.array_equal(p, q)
+    assert not np.array_equal(p, r)
+
+
+def test_the_model_is_left_at_its_best_epoch():
+    model, encoded, epochs = trained(Training(epochs=6, select="accuracy", patience=0, learning_rate=2e-2))
+    reached = (predict(model, encoded["dev"]).argmax(-1) == encoded["dev"].labels).mean()
+    assert reached == pytest.approx(best_epoch(epochs).score)
+    assert best_epoch(epochs).score == max(e.score for e in epochs)
+
+
+def test_training_stops_when_dev_has_not_improved_for_as_long_as_patience_lasts():
+    _, _, epochs = trained(Training(epochs=60, patience=2, learning_rate=2e-2))
+    assert len(epochs) < 60
+    assert len(epochs) - best_epoch(epochs).number == 2
+
+
+@pytest.mark.parametrize("decayed", [True, False])
+def test_weight_decay_spares_attention_unless_told_otherwise(monkeypatch, decayed):
+    seen, adam = [], torch.optim.Adam
+
+    def spy(groups, **options):
+        seen.extend(groups)
+        return adam(groups, **options)
+
+    monkeypatch.setattr(torch.optim, "Adam", spy)
+    model, _, _ = trained(Training(epochs=1, decay_attention=decayed))
+    decay = {id(p): group["weight_decay"] for group in seen for p in group["params"]}
+    assert decay.keys() == {id(p) for p in model.parameters()}
+    for name, parameter in model.named_parameters():
+        assert decay[id(parameter)] == (1e-5 if decayed or not name.startswith("attention") else 0.0)
+
+
+def test_clipping_bounds_the_step():
+    free, encoded, _ = trained(Training(epochs=1))
+    clipped, _, _ = trained(Training(epochs=1, clip=1e-9))
+    assert not np.allclose(predict(free, encoded["dev"]), predict(clipped, encoded["dev"]))
+
+
+def test_class_balance_makes_every_class_count_the_same():
+    labels = torch.tensor([0] * 30 + [1] * 10)
+    weights = class_balance(labels, 2)
+    assert float(weights[0] * 30) == pytest.approx(float(weights[1] * 10))
+
+
+def test_cross_entropy_of_one_sigmoid_is_the_papers_binary_cross_entropy():
+    split = made_up_split(low=2)
+    model, encoded = classifier(SMALL, split)
+    batch = whole(encoded)
+    reading = model.read(batch)
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(
+        reading.logits[:, 1], batch.labels.float(), reduction="sum"
+    )
+    assert torch.allclose(CrossEntropy()(reading, batch), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("fields", [{"epochs": 0}, {"learning_rate": 0.0}, {"select": "luck"}, {"batch_size": 0}])
+def test_impossible_training_is_refused_in_words(fields):
+    with pytest.raises(InputError, match=next(iter(fields))):
+        Training(**fields)
+
+
+def test_a_checkpoint_reloads_to_the_same_outputs(tmp_path):
+    split = made_up_split(low=2)
+    model, encoded = classifier(SMALL, split)
+    save_classifier(tmp_path / "model.safetensors", model, SMALL)
+    again, architecture = load_classifier(tmp_path / "model.safetensors", torch.device("cpu"))
+    assert architecture == SMALL
+    assert torch.equal(model.read(whole(encoded)).logits, again.read(whole(encoded)).logits)
+
+
+def test_the_same_model_is_saved_as_the_same_bytes(tmp_path):
+    model, _ = classifier(SMALL, made_up_split())
+    for name in ("one", "two"):
+        save_classifier(tmp_path / name, model, SMALL)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize("kept", [0, 7, 100, 1000])
+def test_a_truncated_checkpoint_is_named_in_one_line(tmp_path, kept):
+    model, _ = classifier(SMALL, made_up_split())
+    path = tmp_path / "model.safetensors"
+    save_classifier(path, model, SMALL)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(CheckpointError, match="truncated") as error:
+        load_classifier(path, torch.device("cpu"))
+    assert "\n" not in str(error.value)
+
+
+def test_a_foreign_checkpoint_is_named(tmp_path):
+    save_file({"weight": torch.zeros(2)}, tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError, match="foreign"):
+        load_classifier(tmp_path / "model.safetensors", torch.device("cpu"))
+
+
+def test_a_checkpoint_whose_tensors_do_not_fit_is_named(tmp_path):
+    about = {"architecture": SMALL.to_record(), "words": 9, "classes": 2}
+    save_file({"weight": torch.zeros(2)}, tmp_path / "m", metadata={"attentest": json.dumps(about)})
+    with pytest.raises(CheckpointError, match="does not hold the model it describes"):
+        load_classifier(tmp_path / "m", torch.device("cpu"))
+
+
+def test_a_missing_checkpoint_is_named(tmp_path):
+    with pytest.raises(CheckpointError, match="does not exist"):
+        load_classifier(tmp_path / "none", torch.device("cpu"))
+
+
+def test_a_vocabulary_survives_and_a_broken_one_is_named(tmp_path):
+    vocabulary = Vocabulary(("<pad>", "<unk>", "<sos>", "<eos>", "naïve", '"quoted"'))
+    save_vocabulary(tmp_path / "v.json", vocabulary)
+    assert load_vocabulary(tmp_path / "v.json") == vocabulary
+    (tmp_path / "v.json").write_text("[1, 2]")
+    with pytest.raises(CheckpointError, match="not a vocabulary"):
+        load_vocabulary(tmp_path / "v.json")

@@ -1,0 +1,48 @@
+"""State erasure: how the prediction changes when a state's weight is zeroed and the rest renormalised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers.explainer import Explainer
+from attentest.measures.divergence import total_variation
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["StateErasure"]
+
+
+@dataclass(frozen=True)
+class StateErasure(Explainer):
+    """TVD(ŷ, ŷ with α_t = 0 and the others renormalised), encodings held fixed.
+
+    Beside leave-one-out it tells two questions apart: a *state* is erased here, a *token* there. Where no
+    state knows of other tokens (the average encoder) the two are the same.
+    """
+
+    name: ClassVar[str] = "state_erasure"
+    summary: ClassVar[str] = "change of the prediction when the state's weight is zeroed, the rest renormalised"
+    reference: ClassVar[str] = "Serrano & Smith 2019, section 3"
+    cost: ClassVar[str] = "one forward pass and T rereadings"
+
+    @torch.no_grad()
+    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
+        """All erasures at once, T alternatives per instance (long texts in parts)."""
+        weights = reading.weights.double()
+        width = weights.shape[1]
+        whole = reading.logits.double().softmax(-1)[:, None]
+        parts = []
+        size = max(1, 2_000_000 // (len(batch) * width))
+        for start in range(0, width, size):
+            erased = torch.arange(start, min(start + size, width), device=weights.device)
+            others = weights[:, None, :].repeat(1, len(erased), 1)
+            others[:, torch.arange(len(erased)), erased] = 0.0
+            left = others.sum(-1, keepdim=True)
+            others = torch.where(left > 0, others / left, 0.0)
+            parts.append(total_variation(reading.reread(others).double().softmax(-1), whole))
+        return torch.where(batch.mask, torch.cat(parts, dim=1), 0.0)

@@ -1,0 +1,29 @@
+"""Challenges: one question each. Reading this table is reading the feature list."""
+
+from __future__ import annotations
+
+from attentest.challenges.adversary import Adversary
+from attentest.challenges.agreement import Agreement
+from attentest.challenges.challenge import Challenge, Examination
+from attentest.challenges.instances import Instances
+from attentest.challenges.permutation import Permutation
+from attentest.challenges.rationale import Rationale
+from attentest.challenges.uniform import UniformAttention
+from attentest.registry import Registry
+
+__all__ = ["CHALLENGES", "DEFAULT", "Challenge", "Examination"]
+
+CHALLENGES: Registry[Challenge] = Registry(
+    "challenge",
+    {
+        "instances": Instances,
+        "agreement": Agreement,
+        "permutation": Permutation,
+        "adversary": Adversary,
+        "uniform": UniformAttention,
+        "rationale": Rationale,
+    },
+)
+
+#: What an audit runs when nothing else is asked for.
+DEFAULT = ("agreement", "permutation", "adversary", "uniform", "rationale")

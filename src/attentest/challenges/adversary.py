@@ -1,0 +1,166 @@
+"""Adversary: is there a very different attention that leaves the prediction as it was?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, ragged, reasons
+from attentest.errors import InputError
+from attentest.measures.bracket import bracket
+from attentest.measures.chance import normals
+from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.measures.search import Searched, relaxed_search, relaxed_search_affine
+from attentest.measures.strongest import unconstrained_divergence
+from attentest.store.findings import Measure
+
+__all__ = ["Adversary"]
+
+
+@dataclass(frozen=True)
+class Adversary(Challenge):
+    """ε-max JSD: the largest divergence from the model's attention within ε of its prediction (eq. 1).
+
+    Where the head is affine the optimum over all attentions is computed and certified (two classes), or
+    bracketed (more). The paper's relaxed search stands beside it, and shows how far it falls short.
+    """
+
+    name: ClassVar[str] = "adversary"
+    question: ClassVar[str] = "Is there a different attention with the same prediction?"
+    reference: ClassVar[str] = "Jain & Wallace 2019, section 4.2.2"
+    epsilon: float = 0.01
+    #: The paper's relaxed search: k attentions, λ, Adam's rate and steps, spread of the first logits.
+    search: bool = True
+    k: int = 5
+    penalty: float = 500.0
+    rate: float = 0.01
+    steps: int = 500
+    noise: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < 1:
+            raise InputError(f"adversary: epsilon={self.epsilon} must lie between 0 and 1.")
+        if self.k < 1 or self.steps < 1:
+            raise InputError(f"adversary: k={self.k} and steps={self.steps} must be at least 1.")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How different, of how much possible, and whether the top token changed."""
+        near = f"within ε = {self.epsilon} of the prediction"
+        return (
+            Measure("lower", "lower", "mean", f"largest JSD reached {near}"),
+            Measure("upper", "upper", "mean", f"largest JSD possible {near} (proved)"),
+            Measure("certified", "certified", "fraction", "share where the two meet (difference < .01)"),
+            Measure("unconstrained", "unconstrained", "mean", "largest JSD with no bound on the prediction"),
+            Measure("ratio", "ratio", "mean", "largest JSD reached, as a share of the unconstrained one"),
+            Measure("top_changed", "top_changed", "fraction", "share where the top token is another one"),
+            Measure("searched", "searched_divergence", "mean", f"largest JSD found by the paper's search {near}"),
+            Measure("search_failed", "search_failed", "fraction", "share where the search found nothing within ε"),
+            Measure("shortfall", "shortfall", "mean", "by how much the search falls short"),
+            Measure("short_by_05", "short_by_05", "fraction", "share where the search falls short by more than .05"),
+        )
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """Search (if asked for), certify (where the head is affine), compare."""
+        reading, weights, mask = examination.reading, examination.weights, examination.mask
+        single, judged = examination.single, ~examination.single
+        found = self._searched(examination) if self.search else None
+        z = reading.token_logits
+        if z is not None:
+            starts = found.weights.double() if found is not None else None
+            bounds = bracket(weights, z.double(), mask, self.epsilon, starts=starts)
+            lower, upper, adversarial = bounds.lower, bounds.upper, bounds.weights
+        elif found is not None:
+            lower, adversarial = _best(found, self.epsilon, weights)
+            upper = torch.full_like(lower, torch.nan)
+        else:
+            raise InputError("adversary(search=False) needs a subject whose head is affine in the context.")
+        free = unconstrained_divergence(weights, mask)
+        probabilities = reading.reread(adversarial[:, None].to(weights.dtype))[:, 0].double().softmax(-1)
+        ratio = torch.where(free > 0, lower / free, torch.nan)
+        classes = probabilities.shape[-1]
+        columns = {
+            "row": examination.rows,
+            "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
+            "max_attention": numbers(largest(weights)),
+            "lower": numbers(lower, judged),
+            "upper": numbers(upper, judged),
+            "certified": flags((upper - lower) < 0.01, judged),
+            "unconstrained": numbers(free, judged),
+            "ratio": numbers(ratio, judged),
+            "top_changed": flags(_top(adversarial, mask) != _top(weights, mask), judged),
+            "adversarial_attention": ragged(adversarial, mask),
+            "adversarial_probabilities": pa.FixedSizeListArray.from_arrays(
+                pa.array(probabilities.flatten().cpu().numpy()), classes
+            ).cast(pa.list_(pa.float64())),
+            "adversarial_change": numbers(total_variation(probabilities, examination.probabilities), judged),
+            **self._compared(found, lower, judged),
+            "not_judged": reasons((single, "fewer than two tokens")),
+        }
+        return pa.table(columns)
+
+    def _searched(self, examination: Examination) -> Searched:
+        """The relaxed search, by hand-written gradients where the head is affine."""
+        weights, mask = examination.weights, examination.mask
+        keys, width = examination.batch.keys, mask.shape[1]
+        noise = normals(keys, self.k, width, examination.seed, "adversary", mask)
+        options: dict[str, Any] = {
+            "spread": self.noise,
+            "penalty": self.penalty,
+            "rate": self.rate,
+            "steps": self.steps,
+        }
+        z = examination.reading.token_logits
+        if z is not None:
+            return relaxed_search_affine(z.double(), weights, mask, self.epsilon, noise, **options)
+
+        def decode(alternatives: Tensor) -> Tensor:
+            return examination.reading.reread(alternatives).double().softmax(-1)
+
+        probabilities = examination.probabilities
+        return relaxed_search(decode, weights, mask, probabilities, self.epsilon, noise, **options)
+
+    def _compared(self, found: Searched | None, lower: Tensor, judged: np.ndarray) -> dict[str, pa.Array]:
+        """What the search found beside what there is to find."""
+        if found is None:
+            empty = pa.nulls(len(judged), pa.float64())
+            flag = pa.nulls(len(judged), pa.bool_())
+            return {
+                "searched_divergence": empty,
+                "searched_change": empty,
+                "search_failed": flag,
+                "shortfall": empty,
+                "short_by_05": flag,
+            }
+        within = torch.where(found.change <= self.epsilon, found.divergence, -torch.inf)
+        best, where = within.max(-1)
+        failed = torch.isinf(best)
+        best = torch.where(failed, torch.nan, best)
+        change = found.change.gather(-1, where[:, None])[:, 0]
+        worked = judged & ~failed.cpu().numpy()
+        short = lower - best
+        return {
+            "searched_divergence": numbers(best, worked),
+            "searched_change": numbers(change, worked),
+            "search_failed": flags(failed, judged),
+            "shortfall": numbers(short, worked),
+            "short_by_05": flags(short > 0.05, worked),
+        }
+
+
+def _best(found: Searched, epsilon: float, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """The most divergent attention that the search found within ε; the model's own where it found none."""
+    within = torch.where(found.change <= epsilon, found.divergence, -torch.inf)
+    where = within.argmax(-1)
+    chosen = found.weights.double()[torch.arange(len(where), device=where.device), where]
+    chosen = torch.where(torch.isinf(within.amax(-1))[:, None], weights, chosen)
+    return jensen_shannon(chosen, weights), chosen
+
+
+def _top(weights: Tensor, mask: Tensor) -> Tensor:
+    return torch.where(mask, weights, -1.0).argmax(-1)

@@ -1,0 +1,95 @@
+"""Agreement: do two explainers rank the tokens of an instance alike?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.errors import InputError
+from attentest.measures.capture import captured
+from attentest.measures.rank import kendall, rank_biased_overlap, spearman, top_k_overlap
+from attentest.store.findings import Measure
+
+__all__ = ["Agreement"]
+
+
+@dataclass(frozen=True)
+class Agreement(Challenge):
+    """Kendall's τ-b between attention and other scores; beside it, measures that do not count irrelevant tokens.
+
+    Three pairs are the paper's: attention with gradient×embedding, attention with leave-one-out, and the
+    control gradient with leave-one-out. The others tell states and tokens apart: attention with the effect
+    of erasing a *state*, and that effect with the effect of deleting the *token* below it.
+    """
+
+    name: ClassVar[str] = "agreement"
+    question: ClassVar[str] = "Does attention rank the tokens as gradients and deletion do?"
+    reference: ClassVar[str] = "Jain & Wallace 2019, section 4.1"
+    pairs: tuple[str, ...] = (
+        "attention~gradient",
+        "attention~leave_one_out",
+        "gradient~leave_one_out",
+        "attention~gradient(path='full')",
+        "attention~gradient_state",
+        "attention~state_erasure",
+        "state_erasure~leave_one_out",
+    )
+    k: int = 3
+    persistence: float = 0.9
+    level: float = 0.05
+
+    def __post_init__(self) -> None:
+        for pair in self.pairs:
+            if pair.count("~") != 1:
+                raise InputError(f"Pair {pair!r} must name two explainers with ~ between, as attention~gradient.")
+        if self.k < 1:
+            raise InputError(f"agreement: k={self.k} must be at least 1.")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Six numbers for every pair."""
+        named = [
+            ("tau", "mean", "Kendall τ-b"),
+            ("significant", "fraction", f"share of instances whose τ has p ≤ {self.level}"),
+            ("captured", "mean", f"effect captured by the top {self.k} (0 chance, 1 best)"),
+            ("spearman", "mean", "Spearman ρ"),
+            ("top_k_overlap", "mean", f"overlap of the top {self.k}"),
+            ("rank_biased_overlap", "mean", f"rank-biased overlap, p = {self.persistence}"),
+        ]
+        return tuple(
+            Measure(f"{pair}.{column}", column, statistic, f"{pair}: {words}", {"pair": pair})  # type: ignore[arg-type]
+            for pair in self.pairs
+            for column, statistic, words in named
+        )
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """One row per instance and pair."""
+        return pa.concat_tables([self._compare(examination, pair) for pair in self.pairs])
+
+    def _compare(self, examination: Examination, pair: str) -> pa.Table:
+        left, right = pair.split("~")
+        x, y, mask = examination.scores(left), examination.scores(right), examination.mask
+        rank = kendall(x, y, mask)
+        single = examination.single
+        constant = np.isnan(rank.tau.cpu().numpy())
+        judged = ~(single | constant)
+        return pa.table(
+            {
+                "row": examination.rows,
+                "pair": pa.array([pair] * len(single), pa.string()),
+                "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
+                "tau": numbers(rank.tau, judged),
+                "p_value": numbers(rank.p_value, judged),
+                "significant": flags(torch.nan_to_num(rank.p_value, nan=1.0) <= self.level, judged),
+                "captured": numbers(captured(x, y, mask, self.k), judged),
+                "spearman": numbers(spearman(x, y, mask), judged),
+                "top_k_overlap": numbers(top_k_overlap(x, y, mask, self.k), judged),
+                "rank_biased_overlap": numbers(rank_biased_overlap(x, y, mask, self.persistence), judged),
+                "not_judged": reasons((single, "fewer than two tokens"), (constant, "constant scores")),
+            }
+        )

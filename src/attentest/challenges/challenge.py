@@ -1,0 +1,131 @@
+"""A challenge puts one question to a subject, batch by batch, and yields per-instance findings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers import EXPLAINERS
+from attentest.models.subject import Reading, Subject
+from attentest.store.findings import Measure
+
+__all__ = ["Challenge", "Examination", "ragged"]
+
+
+@dataclass
+class Examination:
+    """One batch under examination: read once, explained at most once by every explainer."""
+
+    subject: Subject
+    batch: Batch
+    reading: Reading
+    seed: int
+    tokens: pa.ListArray
+    rationale: Bool[Tensor, "batch token"] | None = None
+    _scores: dict[str, Tensor] = field(default_factory=dict)
+
+    def scores(self, explainer: str) -> Float[Tensor, "batch token"]:
+        """An explainer's scores in double precision."""
+        if explainer not in self._scores:
+            method = EXPLAINERS.parse(explainer)
+            self._scores[explainer] = method.scores(self.subject, self.batch, self.reading).double()
+        return self._scores[explainer]
+
+    @property
+    def weights(self) -> Float[Tensor, "batch token"]:
+        """The attention weights in double precision."""
+        return self.reading.weights.double()
+
+    @property
+    def mask(self) -> Bool[Tensor, "batch token"]:
+        """Real tokens."""
+        return self.batch.mask
+
+    @property
+    def lengths(self) -> Tensor:
+        """The number of real tokens."""
+        return self.mask.sum(-1)
+
+    @property
+    def probabilities(self) -> Float[Tensor, "batch class"]:
+        """The prediction in double precision."""
+        return self.reading.logits.double().softmax(-1)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The rows of the split that the batch holds."""
+        rows: np.ndarray = self.batch.rows.cpu().numpy()
+        return rows
+
+    @property
+    def single(self) -> np.ndarray:
+        """Instances with fewer than two tokens: there is nothing to rank, move or replace."""
+        single: np.ndarray = (self.lengths < 2).cpu().numpy()
+        return single
+
+
+class Challenge(ABC):
+    """A frozen description of one question; its parameters are fields with the paper's defaults."""
+
+    name: ClassVar[str]
+    question: ClassVar[str]
+    reference: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def measures(self) -> tuple[Measure, ...]:
+        """The numbers that may be computed from the findings."""
+
+    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+        """Why this challenge does not apply here, or None when it does."""
+        return None
+
+    @abstractmethod
+    def examine(self, examination: Examination) -> pa.Table:
+        """Findings of one batch: a column ``row`` (the split's), ``not_judged`` and the challenge's own."""
+
+
+def numbers(values: Tensor, judged: np.ndarray | None = None) -> pa.Array:
+    """A column of numbers, null where not judged or not a number."""
+    array = values.detach().double().cpu().numpy()
+    missing = np.isnan(array) if judged is None else np.isnan(array) | ~judged
+    return pa.array(array, mask=missing)
+
+
+def flags(values: Tensor, judged: np.ndarray | None = None) -> pa.Array:
+    """A column of yes and no, null where not judged."""
+    return pa.array(values.cpu().numpy(), mask=None if judged is None else ~judged)
+
+
+def reasons(*cases: tuple[np.ndarray, str]) -> pa.Array:
+    """The column ``not_judged``: the first reason that holds, or null."""
+    out: np.ndarray = np.full(len(cases[0][0]), None, dtype=object)
+    for holds, reason in reversed(cases):
+        out[holds] = reason
+    return pa.array(out, pa.string())
+
+
+def ragged(values: Shaped[Tensor, "batch token *rest"], mask: Bool[Tensor, "batch token"]) -> pa.ListArray:
+    """A column of lists, one number (or one list of numbers) per real token."""
+    lengths = mask.sum(-1).cpu().numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    flat = values[mask].detach().cpu().numpy()
+    inner = pa.array(flat.reshape(-1))
+    if flat.ndim > 1:
+        inner = pa.ListArray.from_arrays(
+            np.arange(0, flat.size + 1, flat.shape[1], dtype=np.int32) if len(flat) else [0], inner
+        )
+    return pa.ListArray.from_arrays(offsets, inner)
+
+
+def largest(weights: Float[Tensor, "batch token"]) -> Float[Tensor, " batch"]:
+    """The largest attention weight."""
+    return torch.amax(weights, dim=-1)

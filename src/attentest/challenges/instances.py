@@ -1,0 +1,56 @@
+"""Instances: what every later page needs to show one instance: tokens, prediction, attention, scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, ragged
+from attentest.store.findings import Measure
+
+__all__ = ["Instances"]
+
+
+@dataclass(frozen=True)
+class Instances(Challenge):
+    """Each instance as it was read, with per-token logits and the explainers' scores."""
+
+    name: ClassVar[str] = "instances"
+    question: ClassVar[str] = "What does the model predict, and where does it attend?"
+    reference: ClassVar[str] = "—"
+    explainers: tuple[str, ...] = ("gradient", "gradient_state", "leave_one_out", "state_erasure")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How often the model is right, and how peaked its attention is."""
+        return (
+            Measure("accuracy", "correct", "fraction", "share of correct predictions"),
+            Measure("max_attention", "max_attention", "mean", "largest attention weight of an instance"),
+        )
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """Everything that was read."""
+        reading, batch, mask = examination.reading, examination.batch, examination.mask
+        classes = reading.logits.shape[-1]
+        probabilities = pa.FixedSizeListArray.from_arrays(
+            pa.array(examination.probabilities.flatten().cpu().numpy()), classes
+        ).cast(pa.list_(pa.float64()))
+        columns = {
+            "row": examination.rows,
+            "tokens": examination.tokens,
+            "label": pa.array(batch.labels.cpu().numpy(), pa.int32()),
+            "correct": flags(batch.labels == reading.predicted),
+            "probabilities": probabilities,
+            "max_attention": numbers(largest(examination.weights)),
+            "attention": ragged(examination.weights, mask),
+        }
+        if reading.token_logits is not None:
+            columns["token_logits"] = ragged(reading.token_logits.double(), mask)
+        for explainer in self.explainers:
+            columns[explainer] = ragged(examination.scores(explainer), mask)
+        if examination.rationale is not None:
+            columns["rationale"] = ragged(examination.rationale, mask)
+        columns["not_judged"] = pa.nulls(len(batch), pa.string())
+        return pa.table(columns)

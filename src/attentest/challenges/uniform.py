@@ -1,0 +1,53 @@
+"""Uniform: does the model need its attention when it predicts?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.measures.divergence import total_variation
+from attentest.store.findings import Measure
+
+__all__ = ["UniformAttention"]
+
+
+@dataclass(frozen=True)
+class UniformAttention(Challenge):
+    """Every real token gets weight 1/T at inference; the trained weights of everything else stay."""
+
+    name: ClassVar[str] = "uniform"
+    question: ClassVar[str] = "Does the prediction change when every token weighs the same?"
+    reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1; Wiegreffe & Pinter 2019 (there in training too)"
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How much, how often, and what it costs."""
+        return (
+            Measure("change", "change", "mean", "change of ŷ (TVD) under uniform weights"),
+            Measure("flipped", "flipped", "fraction", "share of decisions that uniform weights change"),
+            Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
+            Measure("accuracy_uniform", "correct_uniform", "fraction", "share of correct predictions, uniform"),
+        )
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """One rereading."""
+        mask = examination.mask
+        uniform = mask.double() / examination.lengths.clamp(min=1)[:, None]
+        logits = examination.reading.reread(uniform[:, None])[:, 0].double()
+        own = examination.reading.predicted
+        labels = examination.batch.labels
+        judged = ~examination.single
+        return pa.table(
+            {
+                "row": examination.rows,
+                "label": pa.array(labels.cpu().numpy(), pa.int32()),
+                "change": numbers(total_variation(logits.softmax(-1), examination.probabilities), judged),
+                "flipped": flags(logits.argmax(-1) != own, judged),
+                "correct": flags(own == labels, judged),
+                "correct_uniform": flags(logits.argmax(-1) == labels, judged),
+                "not_judged": reasons((examination.single, "fewer than two tokens")),
+            }
+        )

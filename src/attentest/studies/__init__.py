@@ -1,0 +1,1 @@
+"""Runs: one cell of a study, from a corpus to findings on disk."""

@@ -1,0 +1,105 @@
+"""Put challenges to a subject over a whole split: read each batch once, write findings as they come."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.challenges import Challenge, Examination
+from attentest.data.batches import Batch, Encoded, bucketed
+from attentest.data.corpus import Split
+from attentest.models.subject import Subject
+from attentest.progress import SILENT, Progress
+from attentest.registry import text_of
+from attentest.store.atomic import replacing
+from attentest.store.findings import FindingsWriter
+
+__all__ = ["examine"]
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """A split's rationale as flat flags, cut into padded batches on demand."""
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, split: Split) -> _Marks | None:
+        if not split.has("rationale"):
+            return None
+        lists = pa.concat_arrays(split.table["rationale"].chunks)
+        lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return cls(lists.flatten().to_numpy(zero_copy_only=False), offsets)
+
+    def batch(self, batch: Batch) -> torch.Tensor:
+        """The flags of a batch at the positions of its real tokens."""
+        mask = batch.mask.cpu()
+        out = torch.zeros_like(mask)
+        rows = batch.rows.cpu().numpy()
+        parts = [self.values[self.offsets[row] : self.offsets[row + 1]] for row in rows]
+        out[mask] = torch.from_numpy(np.concatenate(parts).astype(bool))
+        return out.to(batch.mask.device)
+
+
+@torch.no_grad()
+def examine(
+    subject: Subject,
+    split: Split,
+    encoded: Encoded,
+    challenges: Mapping[str, Challenge],
+    folder: Path,
+    *,
+    seed: int,
+    progress: Progress = SILENT,
+) -> None:
+    """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order, whole files or none."""
+    marks, tokens = _Marks.of(split), split.table["tokens"]
+    with contextlib.ExitStack() as stack:
+        writers: dict[str, FindingsWriter] = {}
+        for name, challenge in challenges.items():
+            path = stack.enter_context(replacing(folder / f"{name}.parquet"))
+            writer = FindingsWriter(path, text_of(challenge), challenge.measures)
+            writers[name] = stack.enter_context(writer)
+        tick = stack.enter_context(progress.stage("Examining", len(encoded)))
+        for batches in bucketed(encoded):
+            found: dict[str, list[pa.Table]] = {name: [] for name in challenges}
+            for batch in batches:
+                batch = batch.to(subject.device)  # noqa: PLW2901
+                examination = Examination(
+                    subject,
+                    batch,
+                    subject.read(batch),
+                    seed,
+                    pa.concat_arrays(tokens.take(pa.array(batch.rows.cpu().numpy())).chunks),
+                    None if marks is None else marks.batch(batch),
+                )
+                for name, challenge in challenges.items():
+                    found[name].append(_with_prediction(challenge.examine(examination), examination))
+                tick(len(batch))
+            for name, tables in found.items():
+                writers[name].write(_ordered(tables, split.table["id"]))
+
+
+def _with_prediction(table: pa.Table, examination: Examination) -> pa.Table:
+    """Add the predicted class, so that any findings can be grouped by it."""
+    predicted = examination.reading.predicted.cpu().numpy().astype(np.int32)
+    rows = examination.rows
+    order = np.argsort(rows)
+    at = order[np.searchsorted(rows, table["row"].to_numpy(), sorter=order)]
+    return table.append_column("predicted", pa.array(predicted[at]))
+
+
+def _ordered(tables: Sequence[pa.Table], ids: pa.ChunkedArray) -> pa.Table:
+    """One chunk's findings in the split's order, instance ids first."""
+    table = pa.concat_tables(tables)
+    table = table.take(pa.array(np.argsort(table["row"].to_numpy(), kind="stable")))
+    table = table.add_column(0, "id", ids.take(table["row"]))
+    return table.drop_columns(["row"]).combine_chunks()

@@ -1,0 +1,50 @@
+"""Presets: where a paper's text and its released code differ, both by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attentest.errors import UnknownName
+from attentest.models.encoders import Average, Convolution, Encoder
+from attentest.training.loop import Training
+
+__all__ = ["PRESETS", "Preset", "preset"]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Defaults for encoders by name, and for training; what the user gives explicitly wins."""
+
+    summary: str
+    encoders: dict[str, Callable[[], Encoder]]
+    training: Training
+
+    def encoder(self, text: str) -> str | Encoder:
+        """The preset's encoder when only its name was given."""
+        return self.encoders[text]() if text in self.encoders else text
+
+
+PRESETS: dict[str, Preset] = {
+    "attentest": Preset("The project's own defaults, with early stop.", {}, Training()),
+    "paper": Preset(
+        "Jain & Wallace 2019 as printed: Adam, ℓ2 on every parameter, 64 filters, 256 ReLU units, 8 epochs.",
+        {"convolution": Convolution, "average": Average},
+        Training(amsgrad=False, decay_attention=True, patience=0),
+    ),
+    "released": Preset(
+        "Jain & Wallace 2019 as their code has it: amsgrad, attention not decayed, 32 filters, 128 tanh units.",
+        {
+            "convolution": lambda: Convolution(filters=32),
+            "average": lambda: Average(hidden=128, activation="tanh"),
+        },
+        Training(patience=0),
+    ),
+}
+
+
+def preset(name: str) -> Preset:
+    """The preset of this name."""
+    if name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    return PRESETS[name]

@@ -1,0 +1,1 @@
+"""From findings to words, tables, pictures and a page; nothing here imports torch."""

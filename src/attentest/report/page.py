@@ -1,0 +1,284 @@
+"""The report: one HTML file that needs no network, no JavaScript and no trust in the texts it shows.
+
+Charts are SVG inside ``<img>``, where nothing in them can run or load. Every value that a template writes is made
+visible (control characters, overrides) and escaped by the environment, so no template has to remember to.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attentest.report import figures
+from attentest.report.figures import POINTS, Palette
+from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible, visible_token
+from attentest.report.verdict import Verdict
+from attentest.store.atomic import write_text
+from attentest.store.findings import Findings
+from attentest.store.folder import RunFolder
+from attentest.store.summary import Estimate, estimate
+
+__all__ = ["page", "write_report"]
+
+#: A text longer than this is shown around its heaviest words; one longer than the second, only so.
+EXCERPT, WHOLE = 60, 600
+LONGEST = 80  # characters shown of a token
+_MOST_CLASSES = 12
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure of the page; its title and how to read it stand under ``key`` in captions.html."""
+
+    key: str
+    challenge: str
+    #: The column without which a row cannot be drawn.
+    column: str
+    draw: Callable[[Findings, Palette], Any]
+    #: A second drawing for narrow screens, where the first is wider than a phone.
+    narrow: Callable[[Findings, Palette], Any] | None = None
+    pairs: tuple[str, ...] = ()
+    points: bool = False
+
+
+tau_narrow = partial(figures.tau_histograms, columns=1)
+overview_narrow = partial(figures.agreement_overview, width=130)
+PLOTS = (
+    Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
+    Plot("overview", "agreement", "tau", figures.agreement_overview, overview_narrow),
+    Plot("rationale", "rationale", "average_precision", lambda found, _: figures.rationale_precision(found)),
+    Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
+    Plot("divergence", "adversary", "lower", lambda found, _: figures.divergence_histogram(found)),
+    Plot("max_attention", "adversary", "lower", figures.divergence_by_max_attention, points=True),
+    Plot("search", "adversary", "searched_divergence", figures.searched_against_certified, points=True),
+)
+#: Which texts are shown: places on the scale of how replaceable or, unattacked, how concentrated attention is.
+PLACES = (
+    ("hardest to replace", "most spread out", (0.0, 0.05, 0.1)),
+    ("in between", "in between", (0.45, 0.55)),
+    ("easiest to replace", "most concentrated", (0.9, 0.95, 1.0)),
+)
+
+
+def write_report(run: RunFolder, verdict: Verdict, target: Path) -> None:
+    """Write the page of a run and its verdict to a file, whole or not at all."""
+    write_text(target, page(run, verdict))
+
+
+def page(run: RunFolder, verdict: Verdict) -> str:
+    """The page as text."""
+    record = run.record
+    found = {name: run.findings(name) for name in run.challenges}
+    corpus = record["fields"].get("corpus", {})
+    names = [str(name) for name in corpus.get("classes", [])]
+    predicted: list[int] = next((f.table["predicted"].to_pylist() for f in found.values()), [])
+    palette = Palette.of(names, predicted)
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("attentest.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"TONES": TONES, "ANSWERS": ANSWERS}
+    return environment.get_template("page.html").render(
+        verdict=verdict,
+        corpus=corpus,
+        model=record["fields"].get("model", {}),
+        figures=list(_figures(found, palette)),
+        attacked="adversary" in found,
+        examples=list(_examples(found, palette, names)),
+        numbers=_numbers(found, names),
+        particulars=_particulars(record),
+        files={
+            name: {**about, "more": _words({k: v for k, v in about.items() if k not in ("rows", "sha256")})}
+            for name, about in record["finished"].items()
+        },
+        run=run.path.name,
+    )
+
+
+def _shown(value: Any) -> Any:
+    """Text with nothing hidden in it, and no line broken before a per cent sign."""
+    return visible(value).replace(" %", "\N{NO-BREAK SPACE}%") if type(value) is str else value
+
+
+def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
+    for plot in PLOTS:
+        if plot.challenge not in found:
+            continue
+        findings = found[plot.challenge]
+        table = findings.table
+        if plot.pairs:
+            table = table.filter(pc.is_in(table["pair"], pa.array(plot.pairs)))
+        whole = pc.and_(pc.is_null(table["not_judged"]), pc.is_valid(table[plot.column]))
+        judged = len(pc.unique(table.filter(whole)["id"]))
+        refused = set(zip(table["not_judged"].to_pylist(), table["id"].to_pylist(), strict=True))
+        yield {
+            "plot": plot,
+            "image": _image(plot.draw(findings, palette)) if judged else None,
+            "narrow": _image(plot.narrow(findings, palette)) if judged and plot.narrow else None,
+            "judged": judged,
+            "reasons": dict(Counter(reason for reason, _ in refused if reason).most_common()),
+            "drawn": POINTS if plot.points and judged > POINTS else None,
+        }
+
+
+def _image(chart: Any) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(figures.svg(chart).encode()).decode()
+
+
+def _numbers(found: Mapping[str, Findings], names: Sequence[str]) -> Row:
+    """Every measure for all texts and by predicted class; of very many classes, the most predicted ones."""
+    columns: list[int] = []
+    if found:
+        counts = pc.value_counts(next(iter(found.values())).table["predicted"]).to_pylist()
+        columns = sorted(c["values"] for c in sorted(counts, key=lambda c: -c["counts"])[:_MOST_CLASSES])
+    sections = [
+        (
+            findings.challenge,
+            [
+                (measure.words, whole, [_number(estimate(findings, measure, predicted=c), measure) for c in columns])
+                for measure in findings.measures
+                for whole in [_number(estimate(findings, measure), measure)]
+            ],
+        )
+        for findings in found.values()
+        if findings.measures
+    ]
+    heads = [_name(names, c) for c in columns]
+    return {"classes": heads, "sections": sections, "left_out": max(0, len(names) - len(columns))}
+
+
+def _number(found: Estimate, measure: Any) -> Row:
+    value, interval = value_of(found, measure.statistic), interval_of(found, measure.statistic)
+    return {"value": value, "interval": interval, "judged": found.judged, "not_judged": found.not_judged}
+
+
+def _particulars(record: Mapping[str, Any]) -> dict[str, Row]:
+    """Everything recorded of the run but its files, grouped."""
+    groups: dict[str, Row] = {"run": {}}
+    rest = {key: value for key, value in record.items() if key not in ("fields", "finished")}
+    for key, value in (record["fields"] | rest).items():
+        if isinstance(value, Mapping):
+            groups[key] = {str(k): _words(v) for k, v in value.items()}
+        else:
+            groups["run"][key] = _words(value)
+    return groups
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(map(_words, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if value >= 10_000 else str(value)
+    return "none" if value in (None, "") else str(value)
+
+
+def _examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[str]) -> Iterator[Row]:
+    """Some ten texts with their attention and, where there is one, the adversary's."""
+    if "instances" not in found:
+        return
+    table = found["instances"].table
+    attacks = found["adversary"].table if "adversary" in found else None
+    chosen = _chosen(table, attacks)
+    ids = pa.array(list(chosen), pa.string())
+    texts = {row["id"]: row for row in table.filter(pc.is_in(table["id"], ids)).to_pylist()}
+    against: dict[str, Row] = {}
+    if attacks is not None:
+        against = {row["id"]: row for row in attacks.filter(pc.is_in(attacks["id"], ids)).to_pylist()}
+    for key, why in chosen.items():
+        text, attack = texts[key], against.get(key, {})
+        maps = [("attention", text["attention"], text["probabilities"])]
+        if attack.get("adversarial_attention"):
+            maps.append(("adversary", attack["adversarial_attention"], attack["adversarial_probabilities"]))
+        kept = _kept([weights for _, weights, _ in maps], text.get("rationale"))
+        yield {
+            "id": key,
+            "why": why,
+            "tokens": len(text["tokens"]),
+            "gold": _name(names, text["label"]),
+            "predicted": _name(names, text["predicted"]),
+            "colour": palette.colours[palette.group_of[text["predicted"]]],
+            "attack": attack,
+            "maps": [
+                {
+                    "kind": kind,
+                    "outcome": _name(names, max(range(len(chances)), key=chances.__getitem__)),
+                    "chance": f"{100 * max(chances):.1f} %",
+                    "excerpt": list(_pieces(text, weights, kept)),
+                    "whole": list(_pieces(text, weights, None)) if len(kept) < len(weights) <= WHOLE else None,
+                }
+                for kind, weights, chances in maps
+            ],
+        }
+
+
+def _chosen(texts: pa.Table, attacks: pa.Table | None) -> dict[str, str]:
+    """Ids and why they were chosen: spread over the scale, and the two most confident of the others."""
+    scale, column = (texts, "max_attention") if attacks is None else (attacks, "ratio")
+    places = sorted(
+        (v, i) for v, i in zip(scale[column].to_pylist(), scale["id"].to_pylist(), strict=True) if v is not None
+    )
+    chosen: dict[str, str] = {}
+    for replaceable, concentrated, shares in PLACES if places else ():
+        for share in shares:
+            why = concentrated if attacks is None else replaceable
+            chosen.setdefault(places[round(share * (len(places) - 1))][1], why)
+    confidence = zip(texts["probabilities"].to_pylist(), texts["id"].to_pylist(), strict=True)
+    confident = (i for _, i in sorted((-max(p), i) for p, i in confidence) if i not in chosen)
+    return chosen | dict.fromkeys(islice(confident, 2), "most confident")
+
+
+def _kept(maps: Sequence[Sequence[float]], rationale: Sequence[bool] | None) -> set[int]:
+    """The tokens of an excerpt: all of a short text, else the heaviest and the deciding ones with neighbours."""
+    length = len(maps[0])
+    if length <= EXCERPT:
+        return set(range(length))
+    centres = {t for weights in maps for t in sorted(range(length), key=lambda t: -weights[t])[:6]}
+    centres |= set([t for t, decides in enumerate(rationale or ()) if decides][:8])
+    near = {t for c in centres for t in range(c - 2, c + 3) if 0 <= t < length}
+    return near | {t for a, b in pairwise(sorted(near)) if b - a <= 4 for t in range(a, b)}
+
+
+def _pieces(text: Row, weights: Sequence[float], kept: set[int] | None) -> Iterator[Row]:
+    """Tokens with their shade, the square root of the weight; what is left out becomes a gap with its length."""
+    gap = 0
+    for t, (token, weight) in enumerate(zip(text["tokens"], weights, strict=True)):
+        if kept is not None and t not in kept:
+            gap += 1
+            continue
+        if gap:
+            yield {"gap": gap}
+            gap = 0
+        decides = bool(text.get("rationale") and text["rationale"][t])
+        yield {
+            "text": visible_token(token, LONGEST),
+            "weight": weight,
+            "shade": math.sqrt(max(weight, 0)),
+            "decides": decides,
+        }
+    if gap:
+        yield {"gap": gap}
+
+
+def _name(names: Sequence[str], c: int) -> str:
+    return names[c] if c < len(names) else f"class {c}"

@@ -1,0 +1,201 @@
+"""The terminal's side of a report, with Rich: understandable without colours and in 80 columns.
+
+Tokens, class names and corpus names come from strangers: they enter as ``Text`` after ``visible``, never as
+markup.
+"""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import pyarrow.compute as pc
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from attentest.report.verdict import Verdict
+from attentest.store.findings import Findings, Measure
+from attentest.store.folder import RunFolder
+from attentest.store.summary import Estimate, estimate, estimates_by_class
+
+__all__ = [
+    "ANSWERS",
+    "TONES",
+    "heat_line",
+    "in_words",
+    "interval_of",
+    "measures_table",
+    "reasons",
+    "render",
+    "value_of",
+    "verdict_summary",
+    "verdict_table",
+    "visible",
+    "visible_token",
+]
+
+#: What a tone or an answer looks like: a symbol and a word, so that no colour is needed.
+TONES: Final = {
+    "supports": ("✓", "speaks for it", "green"),
+    "mixed": ("~", "mixed", "yellow"),
+    "against": ("✗", "speaks against it", "red"),
+    "context": ("·", "for context", "dim"),
+}
+ANSWERS: Final = {
+    "yes": ("✓", "green"),
+    "with care": ("~", "yellow"),
+    "no": ("✗", "red"),
+    "cannot say": ("?", "dim"),
+}
+_JOINERS = "\u200c\u200d"  # they hold emoji and Persian words together
+_FEW_CLASSES = 4
+
+
+def visible(text: str, longest: int | None = None) -> str:
+    """The text with control characters, overrides and other invisible ones spelled out; cut if too long."""
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text if text.isprintable() else "".join(map(_visible_character, text))
+
+
+def _visible_character(character: str) -> str:
+    hidden = unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+    if not hidden or character in _JOINERS:
+        return character
+    return {"\n": "↵", "\t": "⇥"}.get(character, f"‹U+{ord(character):04X}›")
+
+
+def visible_token(token: str, longest: int | None = None) -> str:
+    """A token as it is shown: blank and empty ones get a sign."""
+    return visible(token, longest) if token.strip(" ") else "␣" * len(token) or "∅"
+
+
+def in_words(name: str) -> str:
+    """A pair's or explainer's name as a reader writes it: ``attention ↔ leave-one-out``."""
+    return visible(name).replace("~", " ↔ ").replace("_", "-")
+
+
+def value_of(found: Estimate, statistic: str) -> str:
+    """The estimate alone: a fraction in per cent, anything else with three decimals."""
+    if found.judged == 0:
+        return "not judged"
+    return f"{100 * found.value:.1f} %" if statistic == "fraction" else f"{found.value:.3f}"
+
+
+def interval_of(found: Estimate, statistic: str) -> str:
+    """The estimate's 95 % interval, in the unit of ``value_of``."""
+    if found.judged == 0 or found.low != found.low:
+        return ""
+    scale, digits = (100, 1) if statistic == "fraction" else (1, 3)
+    return f"[{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"
+
+
+def reasons(findings: Findings, where: Mapping[str, str] | None = None) -> dict[str, int]:
+    """Why rows were not judged, and how many for each reason, the most frequent first."""
+    table = findings.rows(where)
+    if "not_judged" not in table.column_names:
+        return {}
+    return dict(Counter(pc.drop_null(table["not_judged"]).to_pylist()).most_common())
+
+
+def verdict_table(verdict: Verdict) -> Table:
+    """The verdict's lines: question, result, and its reading with a symbol and a word for the tone."""
+    table = Table(box=box.SIMPLE, expand=False, padding=(0, 1), pad_edge=False)
+    table.add_column("Question", ratio=3)
+    table.add_column("Result, 95 % interval", ratio=2)
+    table.add_column("What it says", ratio=4)
+    for line in verdict.lines:
+        symbol, word, style = TONES[line.tone]
+        reading = Text.assemble((f"{symbol} {word}. ", f"bold {style}"), visible(line.reading))
+        table.add_row(Text(visible(line.question)), Text(visible(line.result)), reading, end_section=True)
+    return table
+
+
+def verdict_summary(verdict: Verdict) -> Group:
+    """The whole verdict: headline, lines, what each goal may rely on, closing, limits."""
+    goals = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    goals.add_column(no_wrap=True)
+    goals.add_column()
+    for goal in verdict.goals:
+        symbol, style = ANSWERS[goal.answer]
+        asked = Text.assemble((visible(goal.goal), "bold"), f" ({visible(goal.reader)}). ", visible(goal.why))
+        goals.add_row(Text(f"{symbol} {goal.answer}", style=f"bold {style}"), asked)
+    parts: list[RenderableType] = [Text(visible(verdict.headline), style="bold"), verdict_table(verdict)]
+    parts += [
+        Text("May I use its attention to …", style="bold"),
+        goals,
+        Text(),
+        Text("\n".join(map(visible, verdict.closing.splitlines()))),
+    ]
+    parts += [Text(f"Limit: {visible(limit)}", style="dim") for limit in verdict.limits]
+    return Group(*parts)
+
+
+def measures_table(run: RunFolder) -> Table:
+    """Every measure of every findings file: value with interval, by predicted class, how many were judged."""
+    names = [visible(str(name), 24) for name in run.record["fields"].get("corpus", {}).get("classes", [])]
+    table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
+    table.add_column("Measure", overflow="fold")
+    table.add_column("All texts", min_width=13)
+    table.add_column("By predicted class", overflow="fold")
+    table.add_column("Judged", justify="right", no_wrap=True)
+    table.add_column("Not", justify="right", no_wrap=True)
+    for challenge in run.challenges:
+        findings = run.findings(challenge)
+        if findings.measures:
+            table.add_row(Text(visible(challenge).upper(), style="bold"))
+        for measure in findings.measures:
+            whole = estimate(findings, measure)
+            table.add_row(
+                Text(visible(measure.words)),
+                Text(_both(whole, measure)),
+                Text("\n").join(_by_class(findings, measure, names)),
+                Text(f"{whole.judged:,}"),
+                Text(f"{whole.not_judged:,}"),
+            )
+        for reason, count in reasons(findings).items():
+            table.add_row(Text(f"not judged: {visible(reason)} ({count:,} rows)", style="dim"))
+        table.add_section()
+    return table
+
+
+def _both(found: Estimate, measure: Measure) -> str:
+    interval = interval_of(found, measure.statistic).replace(" ", "")
+    return f"{value_of(found, measure.statistic)} {interval}".rstrip()
+
+
+def _by_class(findings: Findings, measure: Measure, names: Sequence[str]) -> Iterable[Text]:
+    """A line for each class; of many classes only the lowest and the highest."""
+    found = [(c, e) for c, e in estimates_by_class(findings, measure).items() if e.judged]
+    if len(found) > _FEW_CLASSES:
+        found.sort(key=lambda pair: pair[1].value)
+        found = [found[0], found[-1]]
+    for c, e in found:
+        name = names[c] if c < len(names) else f"class {c}"
+        yield Text(f"{name} {_both(e, measure)}")
+
+
+def heat_line(tokens: Sequence[str], weights: Sequence[float]) -> Text:
+    """A text whose tokens are shaded by weight; the three heaviest also carry it as a number."""
+    heaviest = sorted(weights, reverse=True)[:3][-1:] or [0.0]
+    line = Text()
+    for token, weight in zip(tokens, weights, strict=True):
+        shade = round(255 * (1 - weight**0.5))
+        line.append(visible_token(token, 40), style=f"black on rgb(255,{(255 + shade) // 2},{shade})")
+        line.append(f"({weight:.2f}) " if weight >= heaviest[0] else " ")
+    return line
+
+
+def render(what: RenderableType, *, width: int = 80, colour: bool = False) -> str:
+    """The terminal output as text, for a given width; plain unless ``colour`` is asked for."""
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=colour, color_system="truecolor" if colour else None
+    )
+    with console.capture() as capture:
+        console.print(what)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"

@@ -1,0 +1,51 @@
+"""The verdict: the challenges' findings read together, in plain words.
+
+Two questions are kept apart. Does attention rank the *states* that the output depends on? And does state t
+still stand for *token* t? Attention can be read as a statement about the input only if both hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from attentest.store.summary import Estimate
+
+__all__ = ["Goal", "Line", "Tone", "Verdict"]
+
+Tone = Literal["supports", "mixed", "against", "context"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One question, its answer as a number, and what the number says in plain words."""
+
+    key: str
+    question: str
+    result: str
+    reading: str
+    tone: Tone
+    estimate: Estimate
+    #: Which of the two questions it answers: about states, about tokens, or about the setting.
+    about: Literal["states", "tokens", "setting"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What someone wants to use attention for, who they are, and whether they may."""
+
+    goal: str
+    reader: str
+    answer: Literal["yes", "with care", "no", "cannot say"]
+    why: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A headline, a table of lines, what each goal may rely on, a closing paragraph, the limits."""
+
+    headline: str
+    lines: tuple[Line, ...]
+    goals: tuple[Goal, ...]
+    closing: str
+    limits: tuple[str, ...]

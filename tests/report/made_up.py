@@ -1,0 +1,275 @@
+"""A made-up but realistic finished run: the schema of the findings, filled from a seed.
+
+The numbers hang together as they do in a real run: attention is a softmax over scores, the head is affine in the
+weighted states, permutations are really drawn, and adversarial attention really keeps the prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.stats import kendalltau
+
+from attentest.report.tables import in_words
+from attentest.store.findings import FindingsWriter, Measure
+from attentest.store.folder import RunFolder
+
+WORDS = (
+    "the film a of and is it that in story but with its as this for an to one by good bad funny moving dull "
+    "acting director plot characters never really warm empty brilliant tedious script charming mess love "
+    "performance cast visually stunning predictable heart boring fresh comedy drama scene music slow clever"
+)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "\u202eevil\u202c",
+    "nul\x00bell\x07",
+    "x" * 300,
+    "👩‍👩‍👧‍👦",
+    "[bold red]markup[/]",
+    "{{ 7 * 7 }}",
+    "שלום",
+    "\n",
+)
+PAIRS = (
+    "attention~gradient",
+    "attention~leave_one_out",
+    "gradient~leave_one_out",
+    "attention~gradient_state",
+    "attention~state_erasure",
+    "state_erasure~leave_one_out",
+)
+EXPLAINERS = ("gradient", "leave_one_out", "gradient_state", "state_erasure")
+MEASURES: dict[str, tuple[Measure, ...]] = {
+    "instances": (Measure("accuracy", "correct", "fraction", "predicted class is the gold class"),),
+    "agreement": tuple(
+        measure
+        for pair in PAIRS
+        for measure in (
+            Measure(f"{pair}.tau", "tau", "mean", f"Kendall τ of {in_words(pair)}", {"pair": pair}),
+            Measure(
+                f"{pair}.significant", "significant", "fraction", f"τ significant, {in_words(pair)}", {"pair": pair}
+            ),
+        )
+    ),
+    "permutation": (
+        Measure("median_change", "median_change", "mean", "median change when attention is permuted"),
+        Measure("flips", "flips", "mean", "share of permutations that change the decision"),
+    ),
+    "adversary": (
+        Measure("certified", "lower", "mean", "largest divergence that keeps the prediction (ε = .01)"),
+        Measure("searched", "searched_divergence", "mean", "divergence that the paper's search finds"),
+        Measure("top_changed", "top_changed", "fraction", "most attended token can be another one"),
+    ),
+    "uniform": (Measure("flipped", "flipped", "fraction", "uniform attention changes the decision"),),
+    "rationale": tuple(
+        Measure(
+            f"{e}.average_precision",
+            "average_precision",
+            "mean",
+            f"average precision of {in_words(e)}",
+            {"explainer": e},
+        )
+        for e in ("attention", *EXPLAINERS)
+    ),
+}
+
+#: Columns that are there even if no row was judged.
+NUMBERS = {
+    "agreement": ("tau", "p_value", "significant", "spearman"),
+    "permutation": ("median_change", "flips", "max_attention"),
+    "adversary": ("lower", "searched_divergence", "max_attention", "unconstrained", "ratio", "top_changed"),
+}
+
+Rows = list[dict[str, Any]]
+
+
+def write_run(
+    path: Path,
+    instances: int = 240,
+    classes: Sequence[str] = ("negative", "positive"),
+    *,
+    name: str = "made-up reviews",
+    longest: int = 40,
+    hostile: bool = False,
+    without: Sequence[str] = (),
+    seed: int = 0,
+) -> RunFolder:
+    """A finished run folder with every findings file but those named in ``without``."""
+    random = np.random.default_rng(seed)
+    rows: dict[str, Rows] = {challenge: [] for challenge in MEASURES}
+    for number in range(instances):
+        _instance(random, rows, f"test-{number:05d}", len(classes), longest, hostile and number % 3 == 0)
+    fields = _fields(name, classes, instances, [c for c in MEASURES if c not in without])
+    run = RunFolder.create(path, fields, {"attentest": "0.1.0", "torch": "2.13.0", "device": "cpu"})
+    (path / "findings").mkdir()
+    for challenge, measures in MEASURES.items():
+        if challenge not in without:
+            file = f"findings/{challenge}.parquet"
+            with FindingsWriter(path / file, challenge, measures) as writer:
+                writer.write(_table(rows[challenge], NUMBERS.get(challenge, ())))
+            run.finish(file, rows=len(rows[challenge]), seconds=1.5)
+    return run
+
+
+def _instance(
+    random: np.random.Generator, rows: dict[str, Rows], key: str, k: int, longest: int, hostile: bool
+) -> None:
+    length = int(random.integers(min(6, longest), longest + 1)) if random.random() > 0.02 else 1
+    words = WORDS.split()
+    chances = 1 / np.arange(2.0, len(words) + 2)
+    tokens = list(random.choice(words, length, p=chances / chances.sum()))
+    if hostile:
+        tokens[: len(HOSTILE)] = HOSTILE[: len(tokens)]
+    label = int(random.integers(k))
+    logits = random.normal(0, 1.2, (length, k)) + random.normal(0.5, 1.2) * np.eye(k)[label]
+    strength = np.abs(logits[:, label])
+    attention = _softmax(random.choice([0.2, 0.8, 2.0]) * (strength + random.normal(0, 0.8, length)))
+    probabilities = _softmax(attention @ logits)
+    predicted = int(probabilities.argmax())
+    base = {"id": key, "predicted": predicted, "not_judged": None}
+    scores = {
+        "attention": attention,
+        "gradient": np.abs(attention * logits[:, predicted] + random.normal(0, 0.02, length)),
+        "leave_one_out": np.abs(attention * logits[:, predicted] + random.normal(0, 0.05, length)),
+        "gradient_state": attention * strength,
+        "state_erasure": np.abs(attention * (logits[:, predicted] - attention @ logits[:, predicted])),
+    }
+    top = {"tokens": length, "max_attention": attention.max()}
+    rationale = (random.random(length) < 0.1) | (np.arange(length) == attention.argmax())
+    rows["instances"].append(
+        base
+        | {"tokens": tokens, "label": label, "probabilities": probabilities, "max_attention": attention.max()}
+        | {**scores, "rationale": rationale, "correct": predicted == label, "token_logits": list(logits)}
+    )
+    alone = base | {"tokens": length, "not_judged": "only one token"}
+    for pair in PAIRS:
+        first, second = (scores[half] for half in pair.split("~"))
+        if length == 1:
+            rows["agreement"].append(alone | {"pair": pair})
+        else:
+            tau, p = kendalltau(first, second)
+            near = {
+                "spearman": np.sin(tau * np.pi / 2),
+                "top_k_overlap": max(tau, 0),
+                "rank_biased_overlap": 0.5,
+            }
+            judged = {"pair": pair, "tokens": length, "tau": tau, "p_value": p, "significant": p <= 0.05}
+            rows["agreement"].append(base | judged | near)
+    for explainer, score in scores.items():
+        order = np.argsort(-score, kind="stable")
+        hits = rationale[order]
+        precision = (np.cumsum(hits) / np.arange(1, length + 1))[hits].mean()
+        about = {"explainer": explainer, "average_precision": precision, "chance": rationale.mean()}
+        rows["rationale"].append(base | about | {"mass": score[rationale].sum() / (score.sum() + 1e-12)})
+    even = _softmax(logits.mean(0))
+    rows["uniform"].append(
+        base
+        | {"label": label, "change": _tvd(probabilities, even), "flipped": bool(even.argmax() != predicted)}
+        | {"correct": predicted == label, "correct_uniform": bool(even.argmax() == label)}
+    )
+    if length == 1:
+        rows["permutation"].append(alone)
+        rows["adversary"].append(alone)
+        return
+    drawn = np.array([_softmax(random.permutation(attention) @ logits) for _ in range(100)])
+    change = np.abs(drawn - probabilities).sum(1) / 2
+    rows["permutation"].append(
+        base
+        | {**top, "median_change": np.median(change), "mean_change": change.mean(), "draws": 100}
+        | {
+            "flips": (drawn.argmax(1) != predicted).mean(),
+            "enumerated": False,
+            "margin": 1.0,
+            "margin_mean": 0.8,
+        }
+        | {
+            "margin_deviation": 0.2,
+            "margin_lowest": -1.0,
+            "margin_highest": 2.0,
+            "largest_change": change.max(),
+        }
+    )
+    best, reached = _adversary(attention, logits, probabilities)
+    edge = np.eye(length)[attention.argmin()]
+    ceiling = float(_jsd(attention, edge))
+    searched = reached * random.beta(9, 1.2)
+    outcome = _softmax(best @ logits)
+    rows["adversary"].append(
+        base
+        | {
+            **top,
+            "searched_divergence": searched,
+            "searched_change": random.uniform(0, 0.01),
+            "lower": reached,
+        }
+        | {"upper": reached if k == 2 else min(reached * 1.05, ceiling), "certified": k == 2}
+        | {"unconstrained": ceiling, "ratio": reached / ceiling, "shortfall": reached - searched}
+        | {"top_changed": bool(best.argmax() != attention.argmax()), "adversarial_attention": best}
+        | {"adversarial_probabilities": outcome, "adversarial_change": _tvd(probabilities, outcome)}
+    )
+
+
+def _adversary(attention: np.ndarray, logits: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
+    """The best mixture of two tokens that keeps the prediction within ε, found by trying."""
+    corners = np.eye(len(attention))[np.argsort(attention)[:12]]
+    shares = np.linspace(0.5, 1, 12)[:, None, None, None]
+    tried = (shares * corners[:, None] + (1 - shares) * corners).reshape(-1, len(attention))
+    tried = np.concatenate([attention + step * (tried - attention) for step in (0.0, 0.25, 0.5, 1.0)])
+    scores = tried @ logits
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    kept = np.abs(powers / powers.sum(1, keepdims=True) - wanted).sum(1) / 2 <= 0.01
+    reached = np.where(kept, _jsd(attention, tried), -1.0)
+    return tried[reached.argmax()], float(reached.max())
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max())
+    return np.asarray(powers / powers.sum())
+
+
+def _tvd(p: np.ndarray, q: np.ndarray) -> float:
+    return float(np.abs(p - q).sum() / 2)
+
+
+def _jsd(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    terms = [np.where(r > 0, r * np.log(np.where(r > 0, 2 * r / (p + q), 1)), 0).sum(-1) / 2 for r in (p, q)]
+    return np.asarray(sum(terms))
+
+
+def _table(rows: Rows, numbers: Sequence[str]) -> pa.Table:
+    names = dict.fromkeys([name for row in rows for name in row] + list(numbers))
+    columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
+    kinds = {"predicted": pa.int32(), "label": pa.int32(), "not_judged": pa.string()}
+    kinds |= {name: pa.float64() for name in numbers if not any(row.get(name) is not None for row in rows)}
+    return pa.table({name: pa.array(values, kinds.get(name)) for name, values in columns.items()})
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _fields(name: str, classes: Sequence[str], instances: int, challenges: list[str]) -> dict[str, Any]:
+    corpus = {
+        "name": name,
+        "digest": "5f2c9a0d41b7e836",
+        "classes": list(classes),
+        "sizes": {"train": 6355, "dev": 832, "test": instances},
+        "source": "drawn from a seed by tests/report/made_up.py",
+        "preparation": "lower case, whitespace tokens",
+        "licence": "none needed",
+        "rationale": "planted",
+        "left_out": ["3 rows without text", "1 row with an unknown label"],
+    }
+    return {
+        "corpus": corpus,
+        "model": {"encoder": "bilstm", "attention": "additive", "head": "sigmoid", "hidden": 128},
+        "training": {"epochs": 8, "learning_rate": 0.001, "batch": 32},
+        "challenges": challenges,
+        "seed": 0,
+        "limit": None,
+    }

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from attentest.report import figures
+from attentest.report.figures import Palette
+from attentest.report.page import PLOTS, Plot
+from attentest.store.findings import Findings
+from attentest.store.folder import RunFolder
+
+CLASSES = ["negative", "positive"]
+
+
+def palette_of(run: RunFolder) -> Palette:
+    corpus = run.record["fields"]["corpus"]
+    return Palette.of(corpus["classes"], run.findings("instances").table["predicted"].to_pylist())
+
+
+def drawn(chart: Any) -> list[list[dict[str, Any]]]:
+    """The rows of every data set in a chart."""
+    spec = chart.to_dict()
+    found = list(spec.get("datasets", {}).values())
+    queue = [spec]
+    while queue:
+        part = queue.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get("data"), dict) and "values" in part["data"]:
+                found.append(part["data"]["values"])
+            queue += part.values()
+        elif isinstance(part, list):
+            queue += part
+    return found
+
+
+def points_of(chart: Any) -> list[dict[str, Any]]:
+    return next(rows for rows in drawn(chart) if rows and {"x", "y", "class"} == set(rows[0]))
+
+
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.key)
+def test_every_figure_renders_to_svg_that_is_well_formed(run: RunFolder, plot: Plot) -> None:
+    svg = figures.svg(plot.draw(run.findings(plot.challenge), palette_of(run)))
+    assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.key)
+def test_every_figure_copes_with_hostile_and_with_many_classes(
+    hostile_run: RunFolder, many_run: RunFolder, plot: Plot
+) -> None:
+    for run in (hostile_run, many_run):
+        svg = figures.svg(plot.draw(run.findings(plot.challenge), palette_of(run)))
+        assert "<script" not in svg
+        ElementTree.fromstring(svg)
+
+
+def test_a_class_has_one_colour_whatever_the_figure(run: RunFolder) -> None:
+    palette = palette_of(run)
+    for plot in PLOTS:
+        text = str(plot.draw(run.findings(plot.challenge), palette).to_dict())
+        if "negative" in text:
+            assert palette.colours[0] in text
+    assert palette.colours == ("#0072B2", "#D55E00")
+
+
+def test_the_palette_keeps_the_six_most_predicted_classes_apart_and_groups_the_rest() -> None:
+    palette = Palette.of([f"c{i}" for i in range(9)], [8, 8, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2])
+    assert palette.names == ("c3", "c4", "c5", "c6", "c7", "c8", "3 other classes")
+    assert len(set(palette.colours)) == 7
+    assert palette.groups(np.array([0, 3, 8])).tolist() == [6, 0, 5]
+
+
+def test_classes_that_share_a_name_and_classes_without_one_stay_apart() -> None:
+    assert Palette.of(["same", "same"], [0, 1, 2]).names == ("same (0)", "same (1)", "class 2")
+
+
+def test_points_are_thinned_out_by_id_and_not_by_the_order_of_rows(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "POINTS", 50)
+    found = run.findings("adversary")
+    backwards = Findings(found.challenge, found.measures, found.table[::-1])
+    once = points_of(figures.divergence_by_max_attention(found, palette_of(run)))
+    again = points_of(figures.divergence_by_max_attention(backwards, palette_of(run)))
+    assert len(once) == 50
+    assert sorted(map(str, once)) == sorted(map(str, again))
+
+
+def test_medians_and_counts_stand_on_all_rows_however_few_points_are_drawn(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def boxes() -> list[dict[str, Any]]:
+        chart = figures.permutation_by_max_attention(run.findings("permutation"), palette_of(run))
+        return next(rows for rows in drawn(chart) if rows and "n" in rows[0])
+
+    whole = boxes()
+    monkeypatch.setattr(figures, "POINTS", 5)
+    assert boxes() == whole
+    judged = sum(reason is None for reason in run.findings("permutation").table["not_judged"].to_pylist())
+    assert sum(int(box["n"]) for box in whole[1:]) == judged
+
+
+def test_the_medians_of_the_permutation_figure_are_the_medians_of_the_findings(run: RunFolder) -> None:
+    palette = palette_of(run)
+    rows = [r for r in run.findings("permutation").table.to_pylist() if r["not_judged"] is None]
+    expected = [
+        np.median([r["median_change"] for r in rows if r["predicted"] == c and int(r["max_attention"] * 4) == b])
+        for b in (0, 1)
+        for c in (0, 1)
+    ]
+    chart = figures.permutation_by_max_attention(run.findings("permutation"), palette)
+    boxes = next(rows for rows in drawn(chart) if rows and "n" in rows[0])
+    assert [box["median"] for box in boxes[1:5]] == pytest.approx(expected)
+
+
+def test_histogram_shares_of_a_class_add_up_to_one(run: RunFolder) -> None:
+    chart = figures.tau_histograms(run.findings("agreement"), palette_of(run))
+    steps = [rows for rows in drawn(chart) if rows and "share" in rows[0]]
+    assert steps
+    for rows in steps:
+        for name in CLASSES:
+            assert sum(row["share"] for row in rows if row["class"] == name) == pytest.approx(1)
+
+
+def test_a_search_that_was_not_run_leaves_the_certified_histogram(run: RunFolder) -> None:
+    found = run.findings("adversary")
+    place = found.table.column_names.index("searched_divergence")
+    empty = pa.nulls(len(found.table), pa.float64())
+    table = found.table.set_column(place, "searched_divergence", empty)
+    chart = figures.divergence_histogram(Findings("adversary", found.measures, table))
+    shares = {rows[0]["class"]: sum(r["share"] for r in rows) for rows in drawn(chart) if rows and "share" in rows[0]}
+    assert shares["certified"] == pytest.approx(1)
+    assert shares["found by the search"] == 0
+
+
+def test_the_overview_lists_attention_before_the_controls_with_its_interval(run: RunFolder) -> None:
+    chart = figures.agreement_overview(run.findings("agreement"), palette_of(run))
+    rows = next(rows for rows in drawn(chart) if rows and "low" in rows[0] and len(rows) > 6)
+    assert rows[0]["what"] == "attention ↔ gradient"
+    assert rows[-1]["what"].endswith("(control)")
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)

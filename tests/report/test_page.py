@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests.report.made_up import HOSTILE, MEASURES
+from tests.report.made_up_verdict import made_up_verdict
+
+from attentest.report.page import page
+from attentest.report.verdict import Goal, Verdict
+from attentest.store.folder import RunFolder
+
+
+class Outline(HTMLParser):
+    """The tags, the attributes and the text of a page, as a browser would see them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data.replace("\u00a0", " ")
+
+    def count(self, tag: str, **attributes: str) -> int:
+        wanted = {name.rstrip("_"): value for name, value in attributes.items()}
+        return sum(t == tag and wanted.items() <= a.items() for t, a in self.tags)
+
+
+def test_the_page_says_the_whole_verdict(report: Path) -> None:
+    verdict = made_up_verdict()
+    outline = Outline(report.read_text("utf-8"))
+    said = [verdict.headline, verdict.closing, *verdict.limits]
+    said += [part for line in verdict.lines for part in (line.question, line.result, line.reading)]
+    said += [part for goal in verdict.goals for part in (goal.goal, goal.reader, goal.why)]
+    for words in said:
+        assert words in outline.text
+    for words in ("speaks against it", "mixed", "speaks for it", "for context", "With care", "Cannot say"):
+        assert words in outline.text
+
+
+def test_the_page_loads_nothing_and_runs_nothing(report: Path) -> None:
+    html = report.read_text("utf-8")
+    outline = Outline(html)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert outline.count("meta", content=policy) == 1
+    assert outline.count("script") == 0
+    for tag, attributes in outline.tags:
+        assert not [name for name in attributes if name.startswith("on")], tag
+        for name in ("src", "srcset", "href"):
+            assert (attributes.get(name) or "data:").startswith("data:")
+
+
+def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: RunFolder, report: Path) -> None:
+    outline = Outline(report.read_text("utf-8"))
+    images = [attributes for tag, attributes in outline.tags if tag == "img"]
+    assert len(images) == 7
+    assert all(image["alt"] for image in images)
+    judged = run.findings("permutation").table["not_judged"].null_count
+    refused = len(run.findings("permutation").table) - judged
+    assert f"Stands on {judged} texts." in outline.text
+    assert f"only one token ({refused} texts)." in outline.text
+
+
+def test_points_left_out_of_a_figure_are_owned_up_to(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attentest.report.page.POINTS", 100)
+    monkeypatch.setattr("attentest.report.figures.POINTS", 100)
+    assert page(run, made_up_verdict()).count("100 of them are drawn as points") == 3
+
+
+def test_hostile_text_stays_text(hostile_report: Path) -> None:
+    html = hostile_report.read_text("utf-8")
+    outline = Outline(html)
+    assert outline.count("script") == 0
+    assert outline.count("img", src="x") == 0
+    assert HOSTILE[0] in outline.text
+    assert HOSTILE[1] in outline.text
+    assert "‹U+202E›evil‹U+202C›" in outline.text
+    assert "nul‹U+0000›bell‹U+0007›" in outline.text
+    assert "{{ 7 * 7 }}" in outline.text
+    assert "👩‍👩‍👧‍👦" in outline.text
+    assert not set(html) & set("\u202e\u202c\x00\x07")
+
+
+def test_a_hostile_verdict_stays_text(run: RunFolder) -> None:
+    goal = Goal("<b>x</b>", '" onclick="alert(1)', "no", "<style>*{display:none}</style>")
+    outline = Outline(page(run, Verdict("<script>1</script>", (), (goal,), "a\n\nb", ("<i>",))))
+    assert outline.count("script") == outline.count("i", class_="x") == 0
+    assert outline.count("style") == 1
+
+
+def test_ten_texts_are_shown_each_with_two_attentions(report: Path) -> None:
+    outline = Outline(report.read_text("utf-8"))
+    assert outline.count("article", class_="example") == 10
+    assert outline.count("section", class_="map attention") == outline.count("section", class_="map adversary") == 10
+
+
+def test_the_same_run_gives_the_same_page(run: RunFolder, report: Path) -> None:
+    assert page(run, made_up_verdict()) == report.read_text("utf-8")
+
+
+def test_a_long_text_is_shown_as_an_excerpt_and_whole_on_request(make_run: Callable[..., RunFolder]) -> None:
+    run = make_run(instances=12, longest=300, without=("agreement",))
+    outline = Outline(page(run, made_up_verdict()))
+    assert outline.count("span", class_="gap") > 0
+    assert outline.count("details") > 0
+
+
+@pytest.mark.parametrize("kept", [*MEASURES, ""])
+def test_the_page_copes_with_a_run_of_one_challenge_or_none(make_run: Callable[..., RunFolder], kept: str) -> None:
+    run = make_run(instances=12, without=[name for name in MEASURES if name != kept])
+    assert "The run’s particulars" in page(run, made_up_verdict())
+
+
+def test_the_page_copes_with_texts_that_nobody_could_judge(make_run: Callable[..., RunFolder]) -> None:
+    run = make_run(instances=6, longest=1)
+    assert "No text could be judged, so nothing is drawn." in page(run, made_up_verdict())
+
+
+def test_the_page_copes_with_a_record_that_says_almost_nothing(make_run: Callable[..., RunFolder]) -> None:
+    run = make_run(instances=12)
+    record = run.record
+    record["fields"] = {"corpus": {"name": "bare", "classes": []}, "seed": 1}
+    (run.path / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    outline = Outline(page(run, made_up_verdict()))
+    assert "predicted class 1" in outline.text
+
+
+def test_the_particulars_hold_every_field_and_file(run: RunFolder, report: Path) -> None:
+    outline = Outline(report.read_text("utf-8"))
+    for words in ("5f2c9a0d41b7e836", "3 rows without text", "1 row with an unknown label", "bilstm", run.path.name):
+        assert words in outline.text
+    for name, about in run.record["finished"].items():
+        assert name in outline.text
+        assert about["sha256"][:16] in outline.text
+
+
+def test_a_report_is_written_whole_in_place_and_small(run: RunFolder, report: Path) -> None:
+    assert not list(report.parent.glob(".*.part"))
+    assert report.stat().st_size < 1_000_000
+
+
+def test_reporting_does_not_import_torch() -> None:
+    code = "import sys, attentest.report.page, attentest.report.tables; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

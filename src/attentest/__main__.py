@@ -1,0 +1,5 @@
+"""``python -m attentest``."""
+
+from attentest.cli import main
+
+main()

@@ -1,0 +1,68 @@
+"""What there is, from the registries: the lists of the command line and the reference pages."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from attentest.challenges import CHALLENGES
+from attentest.data.corpora import CORPORA
+from attentest.data.tokenizers import TOKENIZERS
+from attentest.explainers import EXPLAINERS
+from attentest.models.attention import ATTENTIONS
+from attentest.models.encoders import ENCODERS
+from attentest.models.heads import HEADS
+from attentest.registry import Registry
+from attentest.store.folder import runs_in
+from attentest.studies.presets import PRESETS
+
+__all__ = ["KINDS", "catalogue"]
+
+REGISTRIES: dict[str, Registry[Any]] = {
+    "corpora": CORPORA,
+    "encoders": ENCODERS,
+    "attentions": ATTENTIONS,
+    "heads": HEADS,
+    "explainers": EXPLAINERS,
+    "challenges": CHALLENGES,
+}
+KINDS = (*REGISTRIES, "tokenizers", "presets", "runs")
+
+
+def catalogue(kind: str, runs: Path = Path("runs")) -> list[dict[str, Any]]:
+    """Every entry of one kind: name, one line of summary, and what else its class declares."""
+    if kind == "runs":
+        return [_run(folder.path, folder.record) for folder in runs_in(runs)]
+    if kind == "presets":
+        return [{"name": name, "summary": preset.summary} for name, preset in PRESETS.items()]
+    if kind == "tokenizers":
+        return [{"name": name, "summary": _first_line(made)} for name, made in TOKENIZERS.items()]
+    return [_entry(name, cls) for name, cls in REGISTRIES[kind].items()]
+
+
+def _entry(name: str, cls: type[Any]) -> dict[str, Any]:
+    entry = {"name": name, "summary": getattr(cls, "question", "") or getattr(cls, "summary", "") or _first_line(cls)}
+    for attribute in ("reference", "cost", "licence", "citation"):
+        if value := getattr(cls, attribute, ""):
+            entry[attribute] = value
+    parameters = {
+        field.name: field.default if field.default is not dataclasses.MISSING else None
+        for field in dataclasses.fields(cls)
+    }
+    return {**entry, "parameters": parameters} if parameters else entry
+
+
+def _first_line(thing: object) -> str:
+    return (thing.__doc__ or "").strip().split("\n")[0]
+
+
+def _run(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    fields = record["fields"]
+    model = fields.get("model", {})
+    done = [name for name in record["finished"] if name.startswith("findings/")]
+    return {
+        "name": path.name,
+        "summary": f"{model.get('encoder')}, {model.get('attention')} attention, seed {fields.get('seed')}, "
+        f"{len(done)} findings",
+    }

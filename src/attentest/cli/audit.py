@@ -1,0 +1,166 @@
+"""attentest audit and attentest train."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from attentest.cli import options as o
+from attentest.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from attentest.studies.run import Run
+
+DEFAULT_RUNS = Path("runs")
+
+
+def audit(
+    corpus: o.Corpus = None,
+    data: o.Data = None,
+    test: o.Test = None,
+    text_column: o.TextColumn = None,
+    label_column: o.LabelColumn = None,
+    id_column: o.IdColumn = None,
+    tokenizer: o.Tokenizer = None,
+    max_tokens: o.MaxTokens = 1000,
+    min_frequency: o.MinFrequency = 1,
+    model: Annotated[Path | None, typer.Option(help="A trained run's folder to audit instead of training one.")] = None,
+    encoder: o.Encoder = "bilstm",
+    attention: o.Attention = "additive",
+    head: o.Head = None,
+    embedding: o.Embedding = 300,
+    vectors: o.Vectors = None,
+    preset: o.Preset = "attentest",
+    epochs: o.Epochs = None,
+    batch_size: o.BatchSize = None,
+    learning_rate: o.LearningRate = None,
+    clip: o.Clip = None,
+    patience: o.Patience = None,
+    challenge: Annotated[
+        list[str] | None,
+        typer.Option(help="A challenge to run, as in 'adversary(epsilon=0.05)'; repeat for more; default: all."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Examine a random sample of this size; 0: all.")] = 0,
+    seed: o.Seed = 0,
+    device: o.Device = "auto",
+    runs: o.Runs = DEFAULT_RUNS,
+    fresh: o.Fresh = False,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Say whether a model's attention may be shown as an explanation.
+
+    Trains a model (or takes --model), reads its attention on the test texts, replaces and attacks it, compares it
+    with gradients and deletion, and ends in a verdict and an HTML report. The same command again shows what is
+    there; a killed one goes on where it stopped.
+    """
+    choices = {k: v for k, v in locals().items() if k in CHOICES}
+    terminal = Terminal(quiet=quiet or as_json)
+    from attentest.auditing import describe_run, finish
+    from attentest.challenges import DEFAULT
+
+    with terminal.console.status("Reading the corpus …"):
+        run = describe_run(model, challenges=tuple(challenge or DEFAULT), **choices)
+    introduce(run, terminal)
+    done = finish(run, runs, device=device, fresh=fresh, progress=terminal)
+    if as_json:
+        typer.echo(json.dumps(done.to_record(), ensure_ascii=False, indent=1))
+        return
+    if quiet:
+        typer.echo(done.verdict.headline)
+    else:
+        done.show()
+    typer.echo(f"Run     {done.folder.path}")
+    typer.echo(f"Report  {done.report}")
+
+
+def train(
+    corpus: o.Corpus = None,
+    data: o.Data = None,
+    test: o.Test = None,
+    text_column: o.TextColumn = None,
+    label_column: o.LabelColumn = None,
+    id_column: o.IdColumn = None,
+    tokenizer: o.Tokenizer = None,
+    max_tokens: o.MaxTokens = 1000,
+    min_frequency: o.MinFrequency = 1,
+    encoder: o.Encoder = "bilstm",
+    attention: o.Attention = "additive",
+    head: o.Head = None,
+    embedding: o.Embedding = 300,
+    vectors: o.Vectors = None,
+    preset: o.Preset = "attentest",
+    epochs: o.Epochs = None,
+    batch_size: o.BatchSize = None,
+    learning_rate: o.LearningRate = None,
+    clip: o.Clip = None,
+    patience: o.Patience = None,
+    seed: o.Seed = 0,
+    device: o.Device = "auto",
+    runs: o.Runs = DEFAULT_RUNS,
+    fresh: o.Fresh = False,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Train a classifier with attention and keep it; audit it later with --model."""
+    choices = {k: v for k, v in locals().items() if k in CHOICES}
+    terminal = Terminal(quiet=quiet or as_json)
+    from attentest.auditing import describe_run
+    from attentest.studies import run as studies
+
+    with terminal.console.status("Reading the corpus …"):
+        run = describe_run(None, challenges=(), **choices)
+    introduce(run, terminal)
+    folder = studies.train(run, runs, device=device, fresh=fresh, progress=terminal)
+    entry = folder.record["finished"][studies.MODEL]
+    best = entry["epochs"][entry["best_epoch"] - 1]
+    if as_json:
+        typer.echo(json.dumps({"run": str(folder.path), **entry}, indent=1))
+        return
+    typer.echo(
+        f"Best epoch {best['number']} of {len(entry['epochs'])}: dev {entry['dev_score']} {best['score']:.3f}, "
+        f"accuracy {best['accuracy']:.3f}"
+    )
+    typer.echo(f"Run     {folder.path}")
+
+
+CHOICES = frozenset(
+    [
+        "corpus",
+        "data",
+        "test",
+        "text_column",
+        "label_column",
+        "id_column",
+        "tokenizer",
+        "max_tokens",
+        "min_frequency",
+        "encoder",
+        "attention",
+        "head",
+        "embedding",
+        "vectors",
+        "preset",
+        "epochs",
+        "batch_size",
+        "learning_rate",
+        "clip",
+        "patience",
+        "seed",
+        "limit",
+    ]
+)
+
+
+def introduce(run: Run, terminal: Terminal) -> None:
+    """What is about to happen, and every row that was left out."""
+    fields: dict[str, Any] = run.fields
+    corpus, model = fields["corpus"], fields["model"]
+    sizes = ", ".join(f"{size} {name}" for name, size in corpus["sizes"].items())
+    terminal.say(f"Corpus  {corpus['name']}: {sizes}; classes {', '.join(corpus['classes'])}")
+    for line in corpus["left_out"]:
+        terminal.say(f"        {line}")
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention, seed {run.seed}")

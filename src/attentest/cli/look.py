@@ -1,0 +1,89 @@
+"""attentest show and attentest list."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from attentest.cli import options as o
+from attentest.errors import UnknownName
+
+
+def show(
+    run: Annotated[str, typer.Argument(help="A run's folder, its id or the beginning of it, or 'latest'.")] = "latest",
+    sql: Annotated[
+        str | None, typer.Option(help="A query over the findings, each challenge a table: SELECT … FROM agreement.")
+    ] = None,
+    runs: o.Runs = Path("runs"),
+    as_json: o.Json = False,
+) -> None:
+    """Show a finished run: its verdict and every measure with its interval."""
+    from attentest.store.folder import find_run
+
+    folder = find_run(run, runs)
+    if sql is not None:
+        _query(folder, sql, as_json)
+        return
+    from attentest.report.judge import judge
+    from attentest.report.records import record_of
+    from attentest.report.tables import measures_table, verdict_summary
+
+    verdict = judge(folder)
+    if as_json:
+        typer.echo(json.dumps(record_of(folder, verdict), ensure_ascii=False, indent=1))
+        return
+    console = Console()
+    console.print(verdict_summary(verdict))
+    console.print(measures_table(folder))
+    console.print(Text(f"Run     {folder.path}"))
+
+
+def _query(folder: object, sql: str, as_json: bool) -> None:
+    from attentest.store.folder import RunFolder
+    from attentest.store.query import query
+
+    assert isinstance(folder, RunFolder)
+    columns, rows = query(folder, sql)
+    if as_json:
+        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], default=str, indent=1))
+        return
+    table = Table()
+    for column in columns:
+        table.add_column(Text(column))
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    Console().print(table)
+
+
+KINDS = ("corpora", "encoders", "attentions", "heads", "tokenizers", "explainers", "challenges", "presets", "runs")
+
+
+def list_(
+    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(KINDS)}; default: all but runs.")] = "",
+    runs: o.Runs = Path("runs"),
+    as_json: o.Json = False,
+) -> None:
+    """List what there is: corpora, models, explainers, challenges, runs."""
+    if kind and kind not in KINDS:
+        raise UnknownName("kind of thing", kind, KINDS)
+    from attentest.catalogue import catalogue
+
+    found = {k: catalogue(k, runs) for k in ([kind] if kind else KINDS[:-1])}
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    console = Console()
+    for name, entries in found.items():
+        table = Table(title=name, title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
+        for entry in entries:
+            table.add_row(Text(entry["name"], style="bold"), Text(entry["summary"]), Text(entry.get("reference", "")))
+        console.print(table)
+        if not entries:
+            console.print(Text("  none yet"))
+        console.print()

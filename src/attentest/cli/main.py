@@ -1,0 +1,87 @@
+"""The entry point: commands, exit codes, and errors as one line.
+
+Exit codes: 0 done, 1 a fault of attentest, 2 something the user can put right, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+
+from attentest import __version__
+from attentest.cli import audit, look
+from attentest.errors import AttentestError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="attentest",
+    help="May this model's attention be shown as the reason for its prediction?\n\n"
+    "Start with 'attentest audit': it trains a small model on a built-in corpus, reads its attention, replaces "
+    "it, attacks it, and ends in a verdict and a report. Then give it your own data: "
+    "'attentest audit --data reviews.csv'.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("audit")(audit.audit)
+app.command("train")(audit.train)
+app.command("show")(look.show)
+app.command("list")(look.list_)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"attentest {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """May this model's attention be shown as the reason for its prediction?"""
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except AttentestError as error:
+        _fail(str(error), 2)
+    except (typer.Abort, KeyboardInterrupt):
+        _fail("Interrupted; finished stages are kept, the same command goes on from there.", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            _fail_usage(error)
+        if os.environ.get("ATTENTEST_DEBUG"):
+            raise
+        _fail(
+            f"A fault in attentest ({type(error).__name__}: {error}). "
+            "Set ATTENTEST_DEBUG=1 for the traceback and report it, please.",
+            1,
+        )
+
+
+def _fail_usage(error: Any) -> None:
+    """A usage error, of Click or of the copy of Click that some versions of Typer carry."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message())
+        sys.exit(2)
+    where = error.ctx.command_path if getattr(error, "ctx", None) else "attentest"
+    said = error.format_message()
+    _fail(f"{said}{'' if said[-1:] in '.?!' else '.'} See '{where} --help'.", 2)
+
+
+def _fail(message: str, code: int) -> None:
+    line = " ".join(message.split())
+    print(f"attentest: {line}", file=sys.stderr)
+    sys.exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +80,7 @@ def audit(
 
 def finish(run: Run, runs: Path, *, device: str = "auto", fresh: bool = False, progress: Progress = SILENT) -> Audit:
     """Execute the run, judge it and write its report."""
-    folder = execute(run, runs, device=device, fresh=fresh, progress=progress)
+    folder = execute(run, runs, device=device, workers=os.cpu_count() or 1, fresh=fresh, progress=progress)
     verdict = judge(folder)
     write_report(folder, verdict, folder.path / "report.html")
     return Audit(folder, verdict)

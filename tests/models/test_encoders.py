@@ -49,14 +49,15 @@ def test_encoding_without_each_token_equals_a_loop_over_shortened_sequences(text
     network = ENCODERS.parse(text).build(7)
     x = embeddings()
     onto = torch.randn(network.size, 4, generator=torch.Generator().manual_seed(1))
+    plus = torch.tensor([0.5, -1.0, 0.0, 2.0])
     with torch.no_grad():
-        fast = network.without_each(x, LENGTHS, onto)
+        fast = network.without_each(x, LENGTHS, onto, plus)
         for row, length in enumerate(LENGTHS.tolist()):
             for gap in range(length):
                 kept = [i for i in range(length) if i != gap]
                 if not kept:
                     continue
-                slow = network(x[row : row + 1, kept], torch.tensor([len(kept)])) @ onto
+                slow = network(x[row : row + 1, kept], torch.tensor([len(kept)])) @ onto + plus
                 assert torch.allclose(fast[row, gap, kept], slow[0], atol=1e-6), (row, gap)
 
 
@@ -66,7 +67,7 @@ def test_deletions_that_have_converged_are_left_and_stay_within_a_millionth():
     lengths = torch.tensor([150, 130])
     onto = torch.eye(32)
     with torch.no_grad():
-        fast = network.without_each(x, lengths, onto)
+        fast = network.without_each(x, lengths, onto, torch.zeros(32))
         for row, gap in ((0, 0), (0, 70), (1, 3), (1, 129)):
             kept = [i for i in range(int(lengths[row])) if i != gap]
             slow = network(x[row : row + 1, kept], torch.tensor([len(kept)]))

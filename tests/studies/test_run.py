@@ -60,6 +60,15 @@ def test_two_runs_of_the_same_fields_give_the_same_bytes(tmp_path):
     assert bytes_of(execute(small(), tmp_path / "a")) == bytes_of(execute(small(), tmp_path / "b"))
 
 
+def test_the_number_of_workers_changes_no_byte(tmp_path, monkeypatch):
+    from attentest.studies import examine
+
+    cut = examine.bucketed
+    monkeypatch.setattr(examine, "bucketed", lambda encoded: cut(encoded, tokens=40, chunk=17))
+    one = execute(small(), tmp_path / "one", workers=1)
+    assert bytes_of(one) == bytes_of(execute(small(), tmp_path / "three", workers=3))
+
+
 def test_findings_do_not_depend_on_how_batches_are_cut(tmp_path, monkeypatch):
     one = execute(small(), tmp_path / "a")
     from attentest.studies import examine

@@ -118,7 +118,7 @@ def _padded(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Sequen
     return Sequences(torch.from_numpy(tokens), torch.from_numpy(sizes + 2), torch.from_numpy(real))
 
 
-def bucketed(encoded: Encoded, *, tokens: int = 8192, chunk: int = 2048) -> Iterator[list[Batch]]:
+def bucketed(encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048) -> Iterator[list[Batch]]:
     """All rows in chunks of the split's order; inside a chunk, batches of like length.
 
     A batch holds at most ``tokens`` padded positions, so memory does not grow with the corpus.

@@ -17,7 +17,7 @@ from attentest.models.subject import Reading, Subject
 __all__ = ["LeaveOneOut"]
 
 #: Positions × positions that one deletion batch may hold.
-BUDGET = 100_000
+BUDGET = 30_000
 
 
 @dataclass(frozen=True)

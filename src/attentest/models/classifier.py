@@ -115,13 +115,15 @@ class Classifier(nn.Module, Subject):
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """Logits without each token, the encoder sharing what deletion leaves unchanged."""
         keys, identity = self.attention.keys, torch.eye(self.encoder.size, device=self.device)
-        values = self.head(identity) - self.head(torch.zeros_like(identity)) if self.head.affine else identity
+        nothing = self.head(torch.zeros_like(identity[0]))
+        values = self.head(identity) - nothing if self.head.affine else identity
         onto = torch.cat([keys.weight.T, values], dim=1)
-        out = self.encoder.without_each(self.embed(batch), batch.text.lengths, onto)
+        plus = onto.new_zeros(onto.shape[1])
+        plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
+        out = self.encoder.without_each(self.embed(batch), batch.text.lengths, onto, plus)
         keyed, valued = out.split([keys.out_features, values.shape[1]], dim=-1)
         others = ~torch.eye(out.shape[1], dtype=torch.bool, device=self.device)
-        bias = 0.0 if keys.bias is None else keys.bias
-        weights = self.attention.weigh(keyed + bias, batch.mask[:, None, :] & others)
+        weights = self.attention.weigh(keyed, batch.mask[:, None, :] & others)
         pooled = (weights[..., None, :] @ valued)[..., 0, :]
-        logits: Tensor = pooled + self.head(torch.zeros_like(identity[0])) if self.head.affine else self.head(pooled)
+        logits: Tensor = pooled + nothing if self.head.affine else self.head(pooled)
         return logits

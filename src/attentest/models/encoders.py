@@ -17,7 +17,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.models.attention import quick_tanh
 from attentest.registry import Registry
 
 __all__ = ["ENCODERS", "Average", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork"]
@@ -40,8 +39,9 @@ class EncoderNetwork(nn.Module, ABC):
         embeddings: Float[Tensor, "batch token embedding"],
         lengths: Int[Tensor, " batch"],
         onto: Float[Tensor, "state out"],
+        plus: Float[Tensor, " out"],
     ) -> Float[Tensor, "batch deleted token out"]:
-        """States·onto of the sequence without position d, for every d (undefined at d itself; no gradient)."""
+        """States·onto + plus of the sequence without position d, for every d (undefined at d; no gradient)."""
 
 
 class Encoder(ABC):
@@ -118,20 +118,23 @@ class BiLSTMNetwork(EncoderNetwork):
         after, _ = self.leftward(embeddings.gather(1, flip.expand_as(embeddings)))
         return torch.cat([before, after.gather(1, flip.expand_as(after))], dim=-1)
 
-    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor) -> Tensor:
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
         """Deletion d changes rightward states after d and leftward states before d, and only those."""
-        width = embeddings.shape[1]
+        width, hidden = embeddings.shape[1], self.size // 2
         flip = reversal(lengths, width)
-        base: Tensor = self(embeddings, lengths) @ onto
-        out = base[:, None].repeat(1, width, 1, 1)
-        of_right, of_left = onto[: self.size // 2], onto[self.size // 2 :]
-        for s, first, change in _changes(self.rightward, embeddings, of_right):
-            out[:, first:s, s] += change
-        rows = torch.arange(len(lengths), device=lengths.device)[:, None]
         reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
-        for s, first, change in _changes(self.leftward, reversed_, of_left):
-            out[rows, flip[:, first:s], flip[:, s, None]] += change
-        return out
+        states: Tensor = self(embeddings, lengths)
+        right = states[..., :hidden] @ onto[:hidden] + plus
+        left = states[..., hidden:] @ onto[hidden:]
+        out = (right + left).repeat(width, 1, 1, 1)
+        left = left + plus
+        for s, first, changed in _suffixes(self.rightward, embeddings):
+            out[first:s, :, s] = (changed @ onto[:hidden]).add_(left[:, s])
+        rows = torch.arange(len(lengths), device=lengths.device)
+        for s, first, changed in _suffixes(self.leftward, reversed_):
+            place = flip[:, s]
+            out[flip.T[first:s], rows, place] = (changed @ onto[hidden:]).add_(right[rows, place])
+        return out.transpose(0, 1)
 
 
 def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch token"]:
@@ -144,44 +147,63 @@ def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch t
 CONVERGED = 5e-7
 
 
-def _changes(
-    lstm: nn.LSTM, embeddings: Tensor, onto: Tensor
-) -> Iterator[tuple[int, int, Float[Tensor, "batch deleted out"]]]:
-    """How a one-directional LSTM's states·onto change at position s without position d, first ≤ d < s.
+def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
+    """A one-directional LSTM's states at position s without position d, for first ≤ d < s.
 
     All deletions advance together. Deletion d joins at step d+1, with the state reached before d, so only
     what follows a gap is computed, and the input is projected once for all; it leaves when its state has
     converged to the undisturbed one.
     """
     batch, width, _ = embeddings.shape
-    into, recurrent, *biases = (getattr(lstm, name) for name in lstm._flat_weights_names)
-    projected, recurrent = embeddings @ into.T + sum(biases), recurrent.T
+    cell = _Cell(lstm, batch * (width + 1))
+    inputs = cell.project(embeddings.transpose(0, 1))
     # Row 0 is the undisturbed sequence, row d+1 the one without position d.
-    h = embeddings.new_zeros(batch, width + 1, lstm.hidden_size)
+    h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
     c = torch.zeros_like(h)
     first = 0
     for s in range(width):
-        rows = slice(first + 1, s + 1)
-        before = h[:, :1].clone(), c[:, :1].clone()
-        h[:, :1], c[:, :1] = _cell(projected[:, s, None], *before, recurrent)
+        h[s + 1], c[s + 1] = h[0], c[0]
+        cell.step(inputs[s], h[:1], c[:1])
         if first < s:
-            h[:, rows], c[:, rows] = _cell(projected[:, s, None], h[:, rows], c[:, rows], recurrent)
-            yield s, first, (h[:, rows] - h[:, :1]) @ onto
-        h[:, s + 1, None], c[:, s + 1, None] = before
+            cell.step(inputs[s], h[first + 1 : s + 1], c[first + 1 : s + 1])
+            yield s, first, h[first + 1 : s + 1]
         while first < s and _converged(h, first + 1) and _converged(c, first + 1):
             first += 1
 
 
 def _converged(states: Tensor, row: int) -> bool:
-    return bool((states[:, row] - states[:, 0]).abs().max() <= CONVERGED)
+    return bool((states[row] - states[0]).abs().max() <= CONVERGED)
 
 
-def _cell(projected: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
-    batch, rows, hidden = h.shape
-    gates = (h.reshape(-1, hidden) @ recurrent).view(batch, rows, -1).add_(projected)
-    into, forget, cell, out = gates.chunk(4, dim=-1)
-    c = forget.sigmoid().mul_(c).addcmul_(into.sigmoid(), quick_tanh(cell))
-    return out.sigmoid().mul_(quick_tanh(c)), c
+class _Cell:
+    """One LSTM step in place on many rows: a product into a kept buffer and a single sigmoid.
+
+    Gates are put in the order in, forget, out, cell, the last doubled, because tanh(x) = 2σ(2x) − 1.
+    """
+
+    def __init__(self, lstm: nn.LSTM, rows: int) -> None:
+        into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
+        size = lstm.hidden_size
+        order = torch.arange(4 * size, device=into.device).view(4, size)[[0, 1, 3, 2]].flatten()
+        scale = torch.ones(4 * size, device=into.device)
+        scale[3 * size :] = 2.0
+        self.into, self.recurrent = ((w[order] * scale[:, None]).T.contiguous() for w in (into, recurrent))
+        self.bias = sum(biases)[order] * scale
+        self.gates = into.new_empty(rows, 4 * size)
+
+    def project(self, embeddings: Tensor) -> Tensor:
+        """The input's share of the gates."""
+        return embeddings @ self.into + self.bias
+
+    def step(self, projected: Tensor, h: Tensor, c: Tensor) -> None:
+        """Advance h and c, [rows, batch, hidden], by one position."""
+        rows, batch, size = h.shape
+        gates = torch.mm(h.reshape(-1, size), self.recurrent, out=self.gates[: rows * batch])
+        gates = gates.view(rows, batch, -1).add_(projected).sigmoid_()
+        into, forget, out, cell = gates.chunk(4, dim=-1)
+        c.mul_(forget).addcmul_(into, cell, value=2.0).sub_(into)
+        torch.mul(c, 2.0, out=h)
+        h.sigmoid_().mul_(2.0).sub_(1.0).mul_(out)
 
 
 class ConvolutionNetwork(EncoderNetwork):
@@ -199,7 +221,7 @@ class ConvolutionNetwork(EncoderNetwork):
         x = (embeddings * inside[..., None]).transpose(1, 2)
         return torch.cat([layer(x) for layer in self.layers], dim=1).relu().transpose(1, 2)
 
-    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor) -> Tensor:
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
         """Only states within reach of the gap change: encode a window around every gap."""
         batch, width, size = embeddings.shape
         reach, device = self.reach, embeddings.device
@@ -210,9 +232,9 @@ class ConvolutionNetwork(EncoderNetwork):
         index = torch.arange(width, device=device)[:, None] + steps[None, :]
         windows = padded[:, index].reshape(batch * width, 4 * reach, size).transpose(1, 2)
         fresh = torch.cat([layer(windows) for layer in self.layers], dim=1).relu().transpose(1, 2)
-        fresh = (fresh[:, reach : 3 * reach] @ onto).reshape(batch, width, 2 * reach, -1)
+        fresh = (fresh[:, reach : 3 * reach] @ onto + plus).reshape(batch, width, 2 * reach, -1)
         states: Tensor = self(embeddings, lengths)
-        out = (states @ onto)[:, None].repeat(1, width, 1, 1)
+        out = (states @ onto + plus)[:, None].repeat(1, width, 1, 1)
         near = torch.cat([torch.arange(-reach, 0), torch.arange(1, reach + 1)]).to(device)
         place = torch.arange(width, device=device)[:, None] + near
         gap, slot = ((place >= 0) & (place < width)).nonzero(as_tuple=True)
@@ -234,7 +256,7 @@ class AverageNetwork(EncoderNetwork):
         states: Tensor = self.activation(self.linear(embeddings))
         return states
 
-    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor) -> Tensor:
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
         """Deleting a token changes no other state."""
-        states: Tensor = self(embeddings, lengths) @ onto
+        states: Tensor = self(embeddings, lengths) @ onto + plus
         return states[:, None].expand(-1, states.shape[1], -1, -1)

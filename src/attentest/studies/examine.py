@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +50,6 @@ class _Marks:
         return out.to(batch.mask.device)
 
 
-@torch.no_grad()
 def examine(
     subject: Subject,
     split: Split,
@@ -58,10 +58,34 @@ def examine(
     folder: Path,
     *,
     seed: int,
+    workers: int = 1,
     progress: Progress = SILENT,
 ) -> None:
-    """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order, whole files or none."""
+    """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order, whole files or none.
+
+    Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
+    depend on how many there are.
+    """
     marks, tokens = _Marks.of(split), split.table["tokens"]
+
+    @torch.no_grad()
+    def examined(batch: Batch) -> dict[str, pa.Table]:
+        batch = batch.to(subject.device)
+        examination = Examination(
+            subject,
+            batch,
+            subject.read(batch),
+            seed,
+            pa.concat_arrays(tokens.take(pa.array(batch.rows.cpu().numpy())).chunks),
+            None if marks is None else marks.batch(batch),
+        )
+        found = {
+            name: _with_prediction(challenge.examine(examination), examination)
+            for name, challenge in challenges.items()
+        }
+        tick(len(batch))
+        return found
+
     with contextlib.ExitStack() as stack:
         writers: dict[str, FindingsWriter] = {}
         for name, challenge in challenges.items():
@@ -69,23 +93,22 @@ def examine(
             writer = FindingsWriter(path, text_of(challenge), challenge.measures)
             writers[name] = stack.enter_context(writer)
         tick = stack.enter_context(progress.stage("Examining", len(encoded)))
+        pool = stack.enter_context(_pool(workers))
         for batches in bucketed(encoded):
-            found: dict[str, list[pa.Table]] = {name: [] for name in challenges}
-            for batch in batches:
-                batch = batch.to(subject.device)  # noqa: PLW2901
-                examination = Examination(
-                    subject,
-                    batch,
-                    subject.read(batch),
-                    seed,
-                    pa.concat_arrays(tokens.take(pa.array(batch.rows.cpu().numpy())).chunks),
-                    None if marks is None else marks.batch(batch),
-                )
-                for name, challenge in challenges.items():
-                    found[name].append(_with_prediction(challenge.examine(examination), examination))
-                tick(len(batch))
-            for name, tables in found.items():
-                writers[name].write(_ordered(tables, split.table["id"]))
+            # The longest first, so that no worker is left alone with them at the end.
+            done = list(pool.map(examined, reversed(batches)))
+            for name, writer in writers.items():
+                writer.write(_ordered([found[name] for found in reversed(done)], split.table["id"]))
+
+
+@contextlib.contextmanager
+def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that stop at the first failure (or Ctrl-C) instead of finishing what is queued."""
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _with_prediction(table: pa.Table, examination: Examination) -> pa.Table:

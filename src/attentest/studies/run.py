@@ -119,7 +119,13 @@ class Run:
 
 
 def execute(
-    run: Run, root: Path, *, device: str = "cpu", fresh: bool = False, progress: Progress = SILENT
+    run: Run,
+    root: Path,
+    *,
+    device: str = "cpu",
+    workers: int = 1,
+    fresh: bool = False,
+    progress: Progress = SILENT,
 ) -> RunFolder:
     """Do what is not done yet: train, then every challenge; each finished stage is kept."""
     folder, model, vocabulary = _prepared(run, root, device, fresh, progress)
@@ -129,8 +135,10 @@ def execute(
     if missing:
         make_folder(folder.path / "findings")
         encoded = Encoded.of(split, vocabulary)
+        target = folder.path / "findings"
+        side_by_side = workers if model.device.type == "cpu" else 1
         with one_thread():
-            examine(model, split, encoded, missing, folder.path / "findings", seed=run.seed, progress=progress)
+            examine(model, split, encoded, missing, target, seed=run.seed, workers=side_by_side, progress=progress)
         for name in missing:
             folder.finish(f"findings/{name}.parquet", instances=len(split))
     return folder

@@ -154,6 +154,7 @@ def _instance(
         else:
             tau, p = kendalltau(first, second)
             near = {
+                "captured": max(tau, 0) ** 0.5,
                 "spearman": np.sin(tau * np.pi / 2),
                 "top_k_overlap": max(tau, 0),
                 "rank_biased_overlap": 0.5,

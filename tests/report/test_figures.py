@@ -137,8 +137,10 @@ def test_a_search_that_was_not_run_leaves_the_certified_histogram(run: RunFolder
 
 
 def test_the_overview_lists_attention_before_the_controls_with_its_interval(run: RunFolder) -> None:
-    chart = figures.agreement_overview(run.findings("agreement"), palette_of(run))
+    chart = figures.agreement_overview(run.findings("agreement"))
     rows = next(rows for rows in drawn(chart) if rows and "low" in rows[0] and len(rows) > 6)
     assert rows[0]["what"] == "attention ↔ gradient"
-    assert rows[-1]["what"].endswith("(control)")
+    assert [row["what"] for row in rows if row["what"].endswith("(control)")] == [
+        "gradient ↔ leave-one-out (control)"
+    ] * 2
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)

@@ -94,8 +94,9 @@ def test_hostile_text_stays_text(hostile_report: Path) -> None:
 def test_a_hostile_verdict_stays_text(run: RunFolder) -> None:
     goal = Goal("<b>x</b>", '" onclick="alert(1)', "no", "<style>*{display:none}</style>")
     outline = Outline(page(run, Verdict("<script>1</script>", (), (goal,), "a\n\nb", ("<i>",))))
-    assert outline.count("script") == outline.count("i", class_="x") == 0
+    assert outline.count("script") == 0
     assert outline.count("style") == 1
+    assert not [name for _, attributes in outline.tags for name in attributes if name.startswith("on")]
 
 
 def test_ten_texts_are_shown_each_with_two_attentions(report: Path) -> None:
@@ -152,3 +153,14 @@ def test_a_report_is_written_whole_in_place_and_small(run: RunFolder, report: Pa
 def test_reporting_does_not_import_torch() -> None:
     code = "import sys, attentest.report.page, attentest.report.tables; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(("kind", "words"), [("planted", "words that decide?"), ("human", "This is plausibility")])
+def test_marks_by_people_are_not_called_the_deciding_words(
+    make_run: Callable[..., RunFolder], kind: str, words: str
+) -> None:
+    run = make_run(instances=12, without=("agreement", "permutation", "adversary"))
+    record = run.record
+    record["fields"]["corpus"]["rationale"] = kind
+    (run.path / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    assert words in Outline(page(run, made_up_verdict())).text

@@ -59,6 +59,7 @@ class Adversary(Challenge):
             Measure("unconstrained", "unconstrained", "mean", "largest JSD with no bound on the prediction"),
             Measure("ratio", "ratio", "mean", "largest JSD reached, as a share of the unconstrained one"),
             Measure("top_changed", "top_changed", "fraction", "share where the top token is another one"),
+            Measure("decision_kept", "decision_kept", "fraction", "share where the predicted class stays"),
             Measure("searched", "searched_divergence", "mean", f"largest JSD found by the paper's search {near}"),
             Measure("search_failed", "search_failed", "fraction", "share where the search found nothing within ε"),
             Measure("shortfall", "shortfall", "mean", "by how much the search falls short"),
@@ -94,6 +95,7 @@ class Adversary(Challenge):
             "unconstrained": numbers(free, judged),
             "ratio": numbers(ratio, judged),
             "top_changed": flags(_top(adversarial, mask) != _top(weights, mask), judged),
+            "decision_kept": flags(probabilities.argmax(-1) == reading.predicted, judged),
             "adversarial_attention": ragged(adversarial, mask),
             "adversarial_probabilities": pa.FixedSizeListArray.from_arrays(
                 pa.array(probabilities.flatten().cpu().numpy()), classes

@@ -193,7 +193,8 @@ class _Cell:
 
     def project(self, embeddings: Tensor) -> Tensor:
         """The input's share of the gates."""
-        return embeddings @ self.into + self.bias
+        projected: Tensor = embeddings @ self.into + self.bias
+        return projected
 
     def step(self, projected: Tensor, h: Tensor, c: Tensor) -> None:
         """Advance h and c, [rows, batch, hidden], by one position."""

@@ -44,6 +44,7 @@ ALL = "all texts"
 #: Okabe & Ito's colours, which people with any colour vision can tell apart, without the palest two.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#56B4E9", "#E69F00")
 INK, MUTED, PALE, GRID = "#1F2933", "#5F6B7A", "#C3CCD6", "#E6EAEF"
+ACCENT = "#8A63D2"
 #: The look of every chart. ARIA is off in it: the page's alt text speaks for the picture. Its padding and that
 #: of legends leave room for readers whose fonts are wider than the renderer's.
 THEME = json.loads((resources.files("attentest.report") / "templates" / "theme.json").read_text("utf-8"))
@@ -110,7 +111,7 @@ def _tau_panel(pair: str, rows: Columns, palette: Palette) -> alt.LayerChart:
         layers.append(base.mark_rule(strokeDash=[4, 3], strokeWidth=1.5).encode(x))
         label = base.mark_text(align="left", baseline="top", fontSize=11.5, x=0, y=15 * (line - len(each)) - 6)
         layers.append(label.encode(text="text:N"))
-    title = in_words(pair) + ("" if pair.startswith("attention~") else " (control)")
+    title = _titled(pair)
     return alt.layer(*layers, title=alt.Title(title, frame="group"), width=262, height=170)
 
 
@@ -188,20 +189,26 @@ def searched_against_certified(adversary: Findings, palette: Palette) -> alt.Lay
     return _styled(alt.layer(*layers, width=300, height=300))
 
 
-def agreement_overview(agreement: Findings, palette: Palette, *, width: int = 250) -> alt.LayerChart:
-    """Mean τ with its 95 % interval for every pair of scores, for all texts and by predicted class."""
-    classes = range(len(palette.names)) if len(palette.group_of) <= 4 else range(0)
-    names = [ALL, *(palette.names[c] for c in classes)]
+def agreement_overview(agreement: Findings) -> alt.LayerChart:
+    """For every pair of scores, the effect captured by the top words and mean τ, with 95 % intervals."""
+    kinds = {"captured": "effect captured by the top words", "tau": "Kendall τ"}
+    kinds = {column: words for column, words in kinds.items() if column in agreement.table.column_names}
     rows: Rows = []
     pairs = pc.unique(agreement.table["pair"]).to_pylist()
     for pair in sorted(pairs, key=lambda pair: not pair.startswith("attention~")):
-        measure = Measure("", "tau", "mean", "", {"pair": pair})
-        what = in_words(pair) + ("" if pair.startswith("attention~") else " (control)")
-        for c, name in zip((None, *classes), names, strict=True):
-            rows.append(_interval(agreement, measure, c) | {"what": what, "class": name})
-    colour = palette.encoding(ALL) if classes else alt.value(INK)
-    x = alt.X("value:Q", title="mean Kendall τ, with 95 % interval", axis=alt.Axis(tickCount=width // 45))
-    return _intervals(rows, x, colour, names, _reference("x", 0, ""), width)
+        for column, words in kinds.items():
+            measure = Measure("", column, "mean", "", {"pair": pair})
+            rows.append(_interval(agreement, measure, None) | {"what": _titled(pair), "class": words})
+    names = list(kinds.values())
+    scale = alt.Scale(domain=names, range=[INK, ACCENT][-len(names) :])
+    colour = alt.Color("class:N", scale=scale, legend=alt.Legend(columns=1, symbolType="circle"))
+    x = alt.X("value:Q", title="mean over texts, with 95 % interval", axis=alt.Axis(tickCount=4))
+    return _intervals(rows, x, colour, names, _reference("x", 0, ""), 175)
+
+
+def _titled(pair: str) -> str:
+    """The pair in words; the paper's control is called so."""
+    return in_words(pair) + (" (control)" if pair == "gradient~leave_one_out" else "")
 
 
 def rationale_precision(rationale: Findings) -> alt.LayerChart:
@@ -218,7 +225,7 @@ def rationale_precision(rationale: Findings) -> alt.LayerChart:
 
 def svg(chart: alt.TopLevelMixin) -> str:
     """The chart as SVG text, rendered without the network."""
-    return str(vl_convert.vegalite_to_svg(chart.to_dict(), allowed_base_urls=[]))
+    return str(vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[]))
 
 
 def _styled(chart: Any) -> Any:

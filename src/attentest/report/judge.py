@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attentest.report.lines import lines_of
+from attentest.report.lines import lines_of, percent
 from attentest.report.verdict import Goal, Line, Verdict
 from attentest.store.folder import RunFolder
 
@@ -117,7 +117,7 @@ def _one_reason(weighed: Weighed, lines: tuple[Line, ...]) -> Goal:
         return Goal(goal, reader, "cannot say", "The challenges that answer this were not run.")
     if weighed.only != "supports":
         found = next(line for line in lines if line.key == "adversary").estimate
-        why = f"Attentions that differ by {found.value:.0%} of the largest possible difference predict the same."
+        why = f"Attentions that differ by {percent(found.value)} of the largest possible difference predict the same."
         return Goal(goal, reader, "no", why)
     if reason.answer == "yes":
         return Goal(goal, reader, "with care", "Few other attentions would do, but a ranking is not yet a reason.")

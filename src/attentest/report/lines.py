@@ -11,7 +11,7 @@ from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate
 
-__all__ = ["lines_of"]
+__all__ = ["lines_of", "percent"]
 
 
 def percent(share: float) -> str:

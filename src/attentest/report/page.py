@@ -55,10 +55,9 @@ class Plot:
 
 
 tau_narrow = partial(figures.tau_histograms, columns=1)
-overview_narrow = partial(figures.agreement_overview, width=130)
 PLOTS = (
     Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
-    Plot("overview", "agreement", "tau", figures.agreement_overview, overview_narrow),
+    Plot("overview", "agreement", "tau", lambda found, _: figures.agreement_overview(found)),
     Plot("rationale", "rationale", "average_precision", lambda found, _: figures.rationale_precision(found)),
     Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
     Plot("divergence", "adversary", "lower", lambda found, _: figures.divergence_histogram(found)),
@@ -104,10 +103,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
         examples=list(_examples(found, palette, names)),
         numbers=_numbers(found, names),
         particulars=_particulars(record),
-        files={
-            name: {**about, "more": _words({k: v for k, v in about.items() if k not in ("rows", "sha256")})}
-            for name, about in record["finished"].items()
-        },
+        files=list(_files(record["finished"], found)),
         run=run.path.name,
     )
 
@@ -181,6 +177,14 @@ def _particulars(record: Mapping[str, Any]) -> dict[str, Row]:
     return groups
 
 
+def _files(finished: Mapping[str, Mapping[str, Any]], found: Mapping[str, Findings]) -> Iterator[tuple[str, str, str]]:
+    """Each finished file, what it holds, its checksum."""
+    rows = {f"findings/{name}.parquet": {"rows": len(findings.table)} for name, findings in found.items()}
+    for name, about in finished.items():
+        holds = {key: value for key, value in about.items() if key != "sha256"} | rows.get(name, {})
+        yield name, _words(holds), about["sha256"]
+
+
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
@@ -190,6 +194,8 @@ def _words(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}" if value >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
     return "none" if value in (None, "") else str(value)
 
 

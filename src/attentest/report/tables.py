@@ -127,7 +127,7 @@ def verdict_summary(verdict: Verdict) -> Group:
         goals.add_row(Text(f"{symbol} {goal.answer}", style=f"bold {style}"), asked)
     parts: list[RenderableType] = [Text(visible(verdict.headline), style="bold"), verdict_table(verdict)]
     parts += [
-        Text("May I use its attention to …", style="bold"),
+        Text("What may it be used for?", style="bold"),
         goals,
         Text(),
         Text("\n".join(map(visible, verdict.closing.splitlines()))),

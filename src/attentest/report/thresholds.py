@@ -23,8 +23,8 @@ class Band:
 
 THRESHOLDS: dict[str, Band] = {
     "captured": Band(
-        1 / 3,
-        2 / 3,
+        0.4,
+        0.75,
         "Effect captured by the top words, between chance (0) and the best choice (1). It decides, not τ: τ counts the "
         "order of every two words alike, also of words that do not matter at all.",
     ),

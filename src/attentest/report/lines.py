@@ -17,10 +17,10 @@ __all__ = ["lines_of", "percent"]
 def percent(share: float) -> str:
     """A share as a percentage a person would say."""
     if 0 < share < 0.01:
-        return "under 1 %"
+        return "under 1\u00a0%"
     if 0.99 < share < 1:
-        return "over 99 %"
-    return f"{100 * share:.0f} %"
+        return "over 99\u00a0%"
+    return f"{100 * share:.0f}\u00a0%"
 
 
 def accuracy_line(instances: Findings) -> Line:
@@ -88,14 +88,14 @@ def adversary_line(adversary: Findings) -> Line:
         "against": "Nearly any other attention would have given the same prediction: this one is not the reason.",
         "mixed": "Quite different attentions give the same prediction.",
     }[tone]
-    proof = "proved for every instance" if met.value == 1 else f"proved for {percent(met.value)}, found for the rest"
-    if met.value == 0:
-        proof = "found by search, a lower bound"
+    proof = f"The largest difference is proved for {percent(met.value)} of instances, a lower bound for the rest."
+    if met.value in (0, 1):
+        proof = "This is proved for every instance." if met.value else "This is a lower bound, found by search."
     return Line(
         "adversary",
         "Could attention be otherwise, with the same prediction? (adversary)",
         f"{ratio} of the largest possible difference",
-        f"{reading} In {percent(top.value)} of instances even the top word can be another one ({proof}).",
+        f"{reading} In {percent(top.value)} of instances even the top word can be another one. {proof}",
         tone,
         ratio,
         "states",

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import csv
+
+import pandas
+import pytest
+
+import attentest
+from attentest.errors import AttentestError, InputError
+
+SMALL = {
+    "encoder": "bilstm(hidden=6)",
+    "embedding": 8,
+    "epochs": 1,
+    "tokenizer": "whitespace",
+    "challenges": ("uniform", "agreement", "adversary(steps=10)"),
+}
+
+
+@pytest.fixture
+def data(tmp_path):
+    with (tmp_path / "d.csv").open("w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["text", "label"])
+        for i in range(60):
+            writer.writerow([f"w{i % 7} w{i % 5} it was {'good' if i % 2 else 'bad'} w{i % 3}", i % 2])
+    return tmp_path / "d.csv"
+
+
+def test_three_lines_of_python_give_a_verdict(data, tmp_path, capsys):
+    verdict = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
+    verdict.show()
+    assert verdict.verdict.headline in " ".join(capsys.readouterr().out.split())
+    assert verdict.report.is_file()
+
+
+def test_findings_come_as_frames(data, tmp_path):
+    done = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
+    frame = done.to_frame("agreement")
+    assert isinstance(frame, pandas.DataFrame)
+    assert {"id", "pair", "tau", "not_judged"} <= set(frame.columns)
+    assert len(done.to_frame()) == 12
+    with pytest.raises(AttentestError, match="uniform"):
+        done.to_frame("unifrm")
+
+
+def test_a_trained_run_is_audited_by_its_path(data, tmp_path):
+    first = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
+    again = attentest.audit(first.folder.path, data=data, runs=tmp_path / "runs", challenges=("uniform",))
+    assert len(again.to_frame("uniform")) == 60
+
+
+def test_a_model_without_texts_asks_for_them(data, tmp_path):
+    first = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
+    with pytest.raises(InputError, match="--data or --corpus"):
+        attentest.audit(first.folder.path, runs=tmp_path / "runs")
+
+
+def test_nothing_else_hangs_on_the_package():
+    with pytest.raises(AttributeError, match="no attribute 'adit'"):
+        _ = attentest.adit

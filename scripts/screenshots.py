@@ -1,4 +1,4 @@
-"""Pictures of a run's report, as a person sees it: ``python scripts/screenshots.py RUN_FOLDER OUT_DIR``."""
+"""Pictures of a run's report, as a person sees it: ``python scripts/screenshots.py RUN OUT_DIR``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
+
+from attentest.store.folder import find_run
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
@@ -21,7 +23,7 @@ FLAGS = (
 )
 #: Name of the picture, width and height of the window, its colours, and whether the whole page is shown.
 SHOTS: Mapping[str, tuple[int, int, Any, bool]] = {
-    "top": (1280, 900, "light", False),
+    "report": (1280, 1360, "light", False),
     "page": (1280, 900, "light", True),
     "phone": (390, 844, "light", True),
     "dark": (1280, 900, "dark", True),
@@ -47,10 +49,10 @@ def shoot(report: Path, target: Path) -> list[Path]:
 def main() -> None:
     """Read the two folders from the command line."""
     if len(sys.argv) != 3:
-        raise SystemExit("Usage: python scripts/screenshots.py RUN_FOLDER OUT_DIR")
-    report = Path(sys.argv[1]) / "report.html"
+        raise SystemExit("Usage: python scripts/screenshots.py RUN OUT_DIR")
+    report = find_run(sys.argv[1], Path("runs")).path / "report.html"
     if not report.is_file():
-        raise SystemExit(f"{report} is not there. Run the audit, or `attentest report`, to write it.")
+        raise SystemExit(f"{report} is not there. Run 'attentest audit' to write it.")
     for path in shoot(report, Path(sys.argv[2])):
         print(path)
 

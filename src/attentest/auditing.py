@@ -172,6 +172,7 @@ def describe_run(
         seed=seed,
         limit=limit,
         vectors=None if vectors is None else Path(vectors),
+        missing_vectors=defaults.missing_vectors,
         model_from=source,
         tokenizer=words if data is not None else "",
     )

@@ -27,7 +27,9 @@ def audit(
     tokenizer: o.Tokenizer = None,
     max_tokens: o.MaxTokens = 1000,
     min_frequency: o.MinFrequency = 1,
-    model: Annotated[Path | None, typer.Option(help="A trained run's folder to audit instead of training one.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="A trained run's folder to audit instead of training one.")
+    ] = None,
     encoder: o.Encoder = "bilstm",
     attention: o.Attention = "additive",
     head: o.Head = None,
@@ -41,9 +43,11 @@ def audit(
     patience: o.Patience = None,
     challenge: Annotated[
         list[str] | None,
-        typer.Option(help="A challenge to run, as in 'adversary(epsilon=0.05)'; repeat for more; default: all."),
+        typer.Option(
+            metavar="NAME", help="A challenge to run, as in 'adversary(epsilon=0.05)'; repeat for more; default: all."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Examine a random sample of this size; 0: all.")] = 0,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Examine a random sample of this size; 0: all.")] = 0,
     seed: o.Seed = 0,
     device: o.Device = "auto",
     runs: o.Runs = DEFAULT_RUNS,

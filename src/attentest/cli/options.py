@@ -10,30 +10,45 @@ import typer
 DATA, MODEL, TRAINING, OUTPUT = "Data", "Model", "Training", "Output"
 
 Corpus = Annotated[
-    str | None, typer.Option(help="A corpus by name ('attentest list corpora'); default: reviews, built in.")
+    str | None,
+    typer.Option(metavar="NAME", help="A corpus by name ('attentest list corpora'); default: reviews, built in."),
 ]
-Data = Annotated[Path | None, typer.Option(help="Your own texts: a CSV, TSV, JSONL or Parquet file.")]
-Test = Annotated[Path | None, typer.Option(help="A second file to test on; default: a part of --data.")]
-TextColumn = Annotated[str | None, typer.Option(help="The column that holds the text; guessed when obvious.")]
-LabelColumn = Annotated[str | None, typer.Option(help="The column that holds the label; guessed when obvious.")]
-IdColumn = Annotated[str | None, typer.Option(help="The column that holds ids; default: row numbers.")]
-Tokenizer = Annotated[str | None, typer.Option(help="english (spaCy) or whitespace.")]
-MaxTokens = Annotated[int, typer.Option(min=1, help="Longer texts are left out, counted and named.")]
-MinFrequency = Annotated[int, typer.Option(min=1, help="Texts a word must occur in to be known.")]
-Encoder = Annotated[str, typer.Option(help="bilstm, convolution or average; parameters as in 'bilstm(hidden=64)'.")]
-Attention = Annotated[str, typer.Option(help="additive, dot or uniform.")]
-Head = Annotated[str | None, typer.Option(help="sigmoid or softmax; default: by the number of classes.")]
-Embedding = Annotated[int, typer.Option(min=1, help="Size of the word embeddings.")]
-Vectors = Annotated[Path | None, typer.Option(help="Word vectors to start from: GloVe or fastText text, or .npz.")]
-Preset = Annotated[str, typer.Option(help="attentest, paper or released: defaults where the two differ.")]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Largest number of epochs (8).")]
-BatchSize = Annotated[int | None, typer.Option(min=1, help="Texts in a training step (32).")]
-LearningRate = Annotated[float | None, typer.Option(help="Adam's step size (0.001).")]
-Clip = Annotated[float | None, typer.Option(min=0, help="Largest gradient norm; 0: not clipped.")]
-Patience = Annotated[int | None, typer.Option(min=0, help="Epochs without improvement before stopping (3).")]
-Seed = Annotated[int, typer.Option(min=0, help="Everything random depends on it, and on nothing else.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
-Runs = Annotated[Path, typer.Option(envvar="ATTENTEST_RUNS", help="The folder that holds runs.")]
+Data = Annotated[Path | None, typer.Option(metavar="PATH", help="Your own texts: a CSV, TSV, JSONL or Parquet file.")]
+Test = Annotated[Path | None, typer.Option(metavar="PATH", help="A second file to test on; default: a part of --data.")]
+TextColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column that holds the text; guessed when obvious.")
+]
+LabelColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column that holds the label; guessed when obvious.")
+]
+IdColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The column that holds ids; default: row numbers.")]
+Tokenizer = Annotated[str | None, typer.Option(metavar="NAME", help="english (spaCy) or whitespace.")]
+MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Longer texts are left out, counted and named.")]
+MinFrequency = Annotated[int, typer.Option(metavar="N", min=1, help="Texts a word must occur in to be known.")]
+Encoder = Annotated[
+    str, typer.Option(metavar="NAME", help="bilstm, convolution or average; parameters as in 'bilstm(hidden=64)'.")
+]
+Attention = Annotated[str, typer.Option(metavar="NAME", help="additive, dot or uniform.")]
+Head = Annotated[
+    str | None, typer.Option(metavar="NAME", help="sigmoid or softmax; default: by the number of classes.")
+]
+Embedding = Annotated[int, typer.Option(metavar="N", min=1, help="Size of the word embeddings.")]
+Vectors = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Word vectors to start from: GloVe or fastText text, or .npz.")
+]
+Preset = Annotated[
+    str, typer.Option(metavar="NAME", help="attentest, paper or released: defaults where the two differ.")
+]
+Epochs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Largest number of epochs (8).")]
+BatchSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Texts in a training step (32).")]
+LearningRate = Annotated[float | None, typer.Option(metavar="X", help="Adam's step size (0.001).")]
+Clip = Annotated[float | None, typer.Option(metavar="X", min=0, help="Largest gradient norm; 0: not clipped.")]
+Patience = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Epochs without improvement before stopping (3).")
+]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Everything random depends on it, and on nothing else.")]
+Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or auto.")]
+Runs = Annotated[Path, typer.Option(metavar="PATH", envvar="ATTENTEST_RUNS", help="The folder that holds runs.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is already there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; only the outcome.")]
 Json = Annotated[bool, typer.Option("--json", help="The outcome as JSON on standard output.")]

@@ -85,7 +85,7 @@ def adversary_line(adversary: Findings) -> Line:
     tone = _tone("ratio", ratio)
     reading = {
         "supports": "Little of the attention could be otherwise without changing the prediction.",
-        "against": "Nearly any other attention would have given the same prediction: this one is not the reason.",
+        "against": "Nearly any other attention would have given the same prediction; this one is not unique.",
         "mixed": "Quite different attentions give the same prediction.",
     }[tone]
     proof = f"The largest difference is proved for {percent(met.value)} of instances, a lower bound for the rest."
@@ -244,7 +244,7 @@ def _rank_line(
     tau, significant, held = (estimate(agreement, f"{pair}.{name}") for name in ("tau", "significant", "captured"))
     tone = _tone("captured", held)
     reading = f"{words[tone]} τ is significant in {percent(significant.value)} of instances."
-    result = f"top words hold {held} of the effect; τ = {tau}"
+    result = f"captures {held} (0 chance, 1 best); τ = {tau}"
     return Line(key, question, result, reading, tone, held, about)  # type: ignore[arg-type]
 
 

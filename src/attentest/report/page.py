@@ -80,7 +80,8 @@ def write_report(run: RunFolder, verdict: Verdict, target: Path) -> None:
 def page(run: RunFolder, verdict: Verdict) -> str:
     """The page as text."""
     record = run.record
-    found = {name: run.findings(name) for name in run.challenges}
+    named = {name.split("-")[0]: name for name in reversed(run.challenges)}
+    found = {name: run.findings(file) for name, file in named.items()}
     corpus = record["fields"].get("corpus", {})
     names = [str(name) for name in corpus.get("classes", [])]
     predicted: list[int] = next((f.table["predicted"].to_pylist() for f in found.values()), [])

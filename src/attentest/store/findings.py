@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from attentest.errors import StorageError
+from attentest.errors import StorageError, UnknownName
 
 __all__ = ["Findings", "FindingsWriter", "Measure", "read_findings"]
 
@@ -49,7 +49,10 @@ class Findings:
         return table
 
     def __getitem__(self, name: str) -> Measure:
-        return next(measure for measure in self.measures if measure.name == name)
+        for measure in self.measures:
+            if measure.name == name:
+                return measure
+        raise UnknownName(f"measure of {self.challenge!r} in these findings", name, [m.name for m in self.measures])
 
 
 class FindingsWriter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from attentest.errors import UnknownName
 from attentest.models.encoders import Average, Convolution, Encoder
@@ -19,6 +20,8 @@ class Preset:
     summary: str
     encoders: dict[str, Callable[[], Encoder]]
     training: Training
+    #: Where words without a pretrained vector start: normal or zero.
+    missing_vectors: Literal["normal", "zero"] = "normal"
 
     def encoder(self, text: str) -> str | Encoder:
         """The preset's encoder when only its name was given."""
@@ -39,6 +42,7 @@ PRESETS: dict[str, Preset] = {
             "average": lambda: Average(hidden=128, activation="tanh"),
         },
         Training(patience=0),
+        missing_vectors="zero",
     ),
 }
 

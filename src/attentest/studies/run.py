@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from attentest.models.classifier import Architecture, Classifier
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.store.atomic import checksum, make_folder
-from attentest.store.folder import RunFolder
+from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.examine import examine
 from attentest.training.checkpoints import (
     load_classifier,
@@ -40,6 +40,8 @@ from attentest.training.loop import Training, best_epoch, fit
 __all__ = ["Run", "execute", "train"]
 
 MODEL, VOCABULARY = "model.safetensors", "vocabulary.json"
+#: Raised when the columns or the meaning of findings change, so that old ones are not taken for new.
+SCHEMA = 1
 
 
 def default_challenges() -> tuple[Challenge, ...]:
@@ -60,6 +62,8 @@ class Run:
     limit: int = 0
     split: str = "test"
     vectors: Path | None = None
+    #: Words without a vector start from N(0, 1) (the paper) or from zeros (its code).
+    missing_vectors: Literal["normal", "zero"] = "normal"
     #: A finished run whose model is examined instead of training one.
     model_from: RunFolder | None = None
     #: How texts were tokenised, kept so that a saved model meets new texts the same way.
@@ -88,7 +92,16 @@ class Run:
             "limit": self.limit,
             "split": self.split,
             "attentest": __version__,
+            "schema": SCHEMA,
         }
+
+    @property
+    def model_key(self) -> str:
+        """A hash of what decides the trained model: runs that ask it other questions share it."""
+        fields = self.fields
+        corpus = {name: fields["corpus"][name] for name in ("digest", "classes", "task")}
+        decides = {"corpus": corpus, **{name: fields[name] for name in ("model", "training", "seed", "attentest")}}
+        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
     def _model_fields(self) -> dict[str, Any]:
         if self.model_from is not None:
@@ -104,7 +117,11 @@ class Run:
         if self.vectors is not None:
             if not self.vectors.is_file():
                 raise InputError(f"No file of word vectors at {self.vectors}. Check --vectors.")
-            vectors = {"file": self.vectors.name, "sha256": checksum(self.vectors)}
+            vectors = {
+                "file": self.vectors.name,
+                "sha256": checksum(self.vectors),
+                "missing": self.missing_vectors,
+            }
         return {
             "model": self.architecture.to_record() | {"vectors": vectors},
             "training": asdict(self.training),
@@ -162,21 +179,36 @@ def _prepared(
     if folder.is_finished(MODEL) and folder.is_finished(VOCABULARY):
         model, _ = load_classifier(path / MODEL, where)
         return folder, model, load_vocabulary(path / VOCABULARY)
-    if run.model_from is not None:
-        source = run.model_from.path
+    source = _same_model(run, root)
+    if source is not None:
         model, architecture = load_classifier(source / MODEL, where)
         vocabulary = load_vocabulary(source / VOCABULARY)
         if model.embedding.num_embeddings != len(vocabulary) or model.classes != len(run.corpus.classes):
             raise CheckpointError(f"{source}: model, vocabulary and classes do not fit together.")
         about: dict[str, Any] = {"from": source.name}
+        if run.model_from is None:
+            about = RunFolder(source).record["finished"][MODEL]
+            about.pop("sha256")
     else:
         architecture = run.architecture
         model, vocabulary, about = _trained(run, where, progress)
     save_vocabulary(path / VOCABULARY, vocabulary)
     folder.finish(VOCABULARY, words=len(vocabulary))
     save_classifier(path / MODEL, model, architecture)
-    folder.finish(MODEL, **about)
+    folder.finish(MODEL, **{**about, "key": run.model_key})
     return folder, model, vocabulary
+
+
+def _same_model(run: Run, root: Path) -> Path | None:
+    """The folder whose model this run examines: the one it was given, or another run's that trained the same."""
+    if run.model_from is not None:
+        return run.model_from.path
+    key = run.model_key
+    for other in runs_in(root):
+        entry = other.record["finished"].get(MODEL, {})
+        if entry.get("key") == key and other.is_finished(MODEL) and other.is_finished(VOCABULARY):
+            return other.path
+    return None
 
 
 def _trained(run: Run, device: torch.device, progress: Progress) -> tuple[Classifier, Vocabulary, dict[str, Any]]:
@@ -185,7 +217,9 @@ def _trained(run: Run, device: torch.device, progress: Progress) -> tuple[Classi
     vectors, coverage = None, None
     size = run.architecture.embedding
     if run.vectors is not None:
-        loaded = load_vectors(run.vectors, vocabulary, seed=run.seed, split=corpus["train"])
+        loaded = load_vectors(
+            run.vectors, vocabulary, missing=run.missing_vectors, seed=run.seed, split=corpus["train"]
+        )
         vectors = torch.from_numpy(loaded.matrix)
         coverage = {"types": loaded.types, "tokens": loaded.tokens}
         if vectors.shape[1] != size:

@@ -1,0 +1,253 @@
+"""The reference pages, written from the registries, the presets, the thresholds, the errors and the command line.
+
+``pages`` gives every page as text, so that tests can read them without Sphinx; ``write`` puts them in a folder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from attentest import errors
+from attentest.catalogue import REGISTRIES
+from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.cli.main import app
+from attentest.data.tokenizers import TOKENIZERS
+from attentest.models.encoders import ENCODERS
+from attentest.report.thresholds import THRESHOLDS
+from attentest.store.findings import Measure
+from attentest.studies.presets import PRESETS
+from attentest.training.loop import Training
+
+__all__ = ["WORDS", "pages", "write"]
+
+WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "_words.toml").read_text("utf-8"))
+
+#: The first paragraph of every registry's page.
+INTRODUCTIONS = {
+    "corpora": "Labelled texts that attentest knows by name: `attentest audit --corpus NAME`.",
+    "encoders": "From word embeddings to one state per token: `attentest audit --encoder NAME`.",
+    "attentions": "From states to weights that sum to one over the real tokens: `attentest audit --attention NAME`.",
+    "heads": "From the weighted sum of the states to the prediction: `attentest audit --head NAME`.",
+    "explainers": "Each gives every token of a text one score, zero or more: how much it mattered. "
+    "Challenges name them in their parameters.",
+    "challenges": "Each puts one question to a model, text by text: `attentest audit --challenge NAME`. "
+    f"Without `--challenge`, an audit runs {', '.join(f'`{name}`' for name in DEFAULT)}; `instances` always runs. "
+    "What each writes for every text is in [findings](../findings.md).",
+}
+SYNTAX = (
+    "Where an entry has parameters, write its name alone for the defaults, or its name with the parameters you "
+    "change: `{example}`. In a shell, put quotation marks around it."
+)
+EXAMPLES = {
+    "corpora": "reviews(test=200)",
+    "encoders": "bilstm(hidden=64)",
+    "explainers": "gradient(path='full')",
+    "challenges": "adversary(epsilon=0.05)",
+}
+LISTED = "The same list in the terminal: `attentest list {kind}`."
+
+
+def pages() -> dict[str, str]:
+    """File names to Markdown."""
+    found = {f"{kind}.md": "\n\n".join(_registry_page(kind)) for kind in REGISTRIES}
+    found |= {
+        "tokenizers.md": "\n\n".join(_tokenizers_page()),
+        "presets.md": "\n\n".join(_presets_page()),
+        "thresholds.md": "\n\n".join(_thresholds_page()),
+        "command-line.md": "\n\n".join(_command_line_page()),
+        "errors.md": "\n\n".join(_errors_page()),
+    }
+    return {name: f"{text}\n" for name, text in found.items()}
+
+
+def write(folder: Path) -> None:
+    """Write the pages that changed, so that a second build has nothing to do, and remove those that went."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = pages()
+    for old in folder.glob("*.md"):
+        if old.name not in made:
+            old.unlink()
+    for name, text in made.items():
+        target = folder / name
+        if not target.is_file() or target.read_text("utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+
+
+def _registry_page(kind: str) -> Iterator[str]:
+    yield f"# {kind.capitalize()}"
+    yield INTRODUCTIONS[kind]
+    if kind in EXAMPLES:
+        yield SYNTAX.format(example=EXAMPLES[kind])
+    yield LISTED.format(kind=kind)
+    for name, cls in REGISTRIES[kind].items():
+        yield from _entry(kind, name, cls)
+
+
+def _entry(kind: str, name: str, cls: type[Any]) -> Iterator[str]:
+    words = WORDS.get(kind, {}).get(name, {})
+    yield f"## {name}"
+    yield f"**{_sentence(getattr(cls, 'question', '') or getattr(cls, 'summary', '') or _first_line(cls))}**"
+    if about := words.get("about", "").strip():
+        yield about
+    facts = [(title, getattr(cls, attribute, "")) for attribute, title in FACTS.items()]
+    if shown := [f"- {title}: {value}" for title, value in facts if value and value != "—"]:
+        yield "\n".join(shown)
+    parameters = words.get("parameters", {})
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    if fields:
+        yield "Parameters and their defaults:"
+        yield "\n".join(f"- `{f.name} = {_default(f)!r}`<br>{parameters.get(f.name, '')}" for f in fields)
+    if kind == "challenges":
+        yield (
+            "What is computed from its findings, for all texts and by predicted class, each with a 95 % interval "
+            "(bootstrap for means, Wilson's for shares):"
+        )
+        yield _table(("measure", "statistic", "in words"), _measures(CHALLENGES.parse(name).measures))
+        yield f"[The columns of its findings](../findings.md#{name})"
+
+
+FACTS = {"reference": "Reference", "cost": "Cost for a text of T tokens", "licence": "Licence", "citation": "Citation"}
+STATISTICS = {"mean": "mean", "fraction": "share"}
+
+
+def _measures(measures: tuple[Measure, ...]) -> list[tuple[str, ...]]:
+    """One row per measure; those that differ only in the pair or explainer they are restricted to share a row."""
+    rows: dict[tuple[str, ...], None] = {}
+    for measure in measures:
+        name, words = measure.name, measure.words
+        for column, value in measure.where.items():
+            name, words = name.replace(value, f"‹{column}›"), words.replace(f"{value}: ", "")
+        rows[(f"`{name}`", STATISTICS[measure.statistic], words)] = None
+    return list(rows)
+
+
+def _tokenizers_page() -> Iterator[str]:
+    yield "# Tokenizers"
+    yield "From text to tokens, for your own data: `attentest audit --data FILE --tokenizer NAME`."
+    yield LISTED.format(kind="tokenizers")
+    for name, made in TOKENIZERS.items():
+        yield f"## {name}"
+        yield f"**{_sentence(_first_line(made))}**"
+        yield WORDS["tokenizers"].get(name, {}).get("about", "").strip()
+
+
+def _presets_page() -> Iterator[str]:
+    yield "# Presets"
+    yield (
+        "Where a paper's text and its released code differ, both by name: `attentest audit --preset NAME`. What you "
+        "give explicitly (`--epochs 4`, `--encoder 'average(hidden=64)'`) wins over the preset."
+    )
+    yield LISTED.format(kind="presets")
+    yield "\n".join(f"- `{name}`: {preset.summary}" for name, preset in PRESETS.items())
+    yield "## Training"
+    rows = [
+        (f"`{f.name}`", *(f"`{getattr(p.training, f.name)!r}`" for p in PRESETS.values()), WORDS["training"][f.name])
+        for f in dataclasses.fields(Training)
+    ]
+    yield _table(("", *PRESETS, "meaning"), rows)
+    yield "## Encoders"
+    yield "What the plain name of an encoder stands for:"
+    rows = [(f"`{e}`", *(f"`{_spelled(p.encoder(e))}`" for p in PRESETS.values())) for e in ENCODERS]
+    yield _table(("", *PRESETS), rows)
+
+
+def _spelled(encoder: Any) -> str:
+    value = ENCODERS.parse(encoder) if isinstance(encoder, str) else encoder
+    return f"{value.name}({', '.join(f'{f.name}={getattr(value, f.name)!r}' for f in dataclasses.fields(value))})"
+
+
+def _thresholds_page() -> Iterator[str]:
+    yield "# Thresholds"
+    yield (
+        "A line of the verdict speaks for attention, or against it, only when its *whole* 95 % interval lies beyond "
+        "the mark; anything else is mixed. **All marks are provisional**: they are judgements, to be replaced by "
+        "measured error rates ([what the verdict means](../../explanation/what-the-verdict-means.md))."
+    )
+    rows = []
+    for key, band in THRESHOLDS.items():
+        upward = band.supports >= band.against
+        sides = (f"{'≥' if upward else '≤'} {band.supports:.2g}", f"{'≤' if upward else '≥'} {band.against:.2g}")
+        rows.append((f"`{key}`", *sides, band.why))
+    yield _table(("scale", "speaks for it", "speaks against it", "what is measured"), rows)
+    yield "They stand in one place, `report/thresholds.py`."
+
+
+def _command_line_page() -> Iterator[str]:
+    group: Any = typer.main.get_command(app)
+    yield "# Command line"
+    yield "\n\n".join(group.help.split("\n\n"))
+    yield (
+        "Progress and messages go to standard error, results to standard output, so `--json` can be piped. "
+        "[Exit codes](errors.md#exit-codes) tell your script what happened."
+    )
+    for name, command in group.commands.items():
+        yield f"## attentest {name}"
+        yield " ".join(command.help.split("\n\n")[0].split())
+        yield from (" ".join(paragraph.split()) for paragraph in command.help.split("\n\n")[1:])
+        arguments = [f"[{p.name.upper()}]" for p in command.params if p.param_type_name == "argument"]
+        yield f"```text\nattentest {name} [OPTIONS] {' '.join(arguments)}".rstrip() + "\n```"
+        context = command.make_context(name, [], resilient_parsing=True)
+        yield _table(("option", "meaning"), [_option(p, context) for p in command.params])
+    yield "## Environment"
+    yield _table(
+        ("variable", "meaning"),
+        [
+            ("`ATTENTEST_DATA`", "The folder that holds corpora that are not shipped, such as `sst/test.jsonl.gz`."),
+            ("`ATTENTEST_RUNS`", "The folder that holds runs, as `--runs` does; default `runs`."),
+            ("`ATTENTEST_DEBUG`", "Set to 1, a fault of attentest prints its traceback."),
+        ],
+    )
+
+
+def _option(parameter: Any, context: Any) -> tuple[str, str]:
+    names, meaning = parameter.get_help_record(context)
+    return f"`{names}`", " ".join(meaning.split())
+
+
+def _errors_page() -> Iterator[str]:
+    yield "# Errors and exit codes"
+    yield (
+        "An error you can put right is one line on standard error: the value, the rule, the next step. In Python it is "
+        "an exception of the tree below, with the same line as its message."
+    )
+    yield "## Exit codes"
+    yield _table(
+        ("code", "meaning"),
+        [
+            ("0", "Done."),
+            ("1", "A fault of attentest. Set `ATTENTEST_DEBUG=1` for the traceback, and report it, please."),
+            ("2", "Something you can put right: an option, a file, a name, a folder."),
+            ("130", "Interrupted. Finished stages are kept; the same command goes on from there."),
+        ],
+    )
+    yield "## The tree"
+    tree = (errors.__doc__ or "").split("\n\n", 1)[1].strip()
+    yield f"```text\n{tree}\n```"
+    for name in errors.__all__:
+        yield f"### {name}"
+        yield f"`attentest.errors.{name}`. {' '.join((getattr(errors, name).__doc__ or '').split())}"
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default is not dataclasses.MISSING else field.default_factory()  # type: ignore[misc]
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+
+
+def _sentence(text: str) -> str:
+    text = text if text.startswith("spaCy") else text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _first_line(thing: object) -> str:
+    return (thing.__doc__ or "").strip().split("\n")[0]

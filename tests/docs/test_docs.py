@@ -1,0 +1,287 @@
+"""The documentation is true: its code runs, its commands parse, its links lead somewhere, its tables are complete."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import importlib.util
+import itertools
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+
+import attentest
+from attentest.catalogue import REGISTRIES, catalogue
+from attentest.challenges import CHALLENGES
+from attentest.cli.main import app
+from attentest.data.corpora import CORPORA
+from attentest.data.tokenizers import TOKENIZERS
+from attentest.models.attention import ATTENTIONS
+from attentest.models.encoders import ENCODERS
+from attentest.models.heads import HEADS
+from attentest.report.thresholds import THRESHOLDS
+from attentest.store.folder import find_run
+from attentest.store.query import query
+from attentest.studies.presets import PRESETS, preset
+from attentest.training.loop import Training
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+GENERATED = DOCS / "reference" / "generated"
+PAGES = [
+    *(page for page in sorted(ROOT.glob("*.md"))),
+    *(p for p in sorted(DOCS.rglob("*.md")) if not {"_build", "generated"} & set(p.relative_to(DOCS).parts)),
+]
+FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<code>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+class Block(NamedTuple):
+    """A fenced block: its page, the line it begins on, its info string and its text."""
+
+    page: Path
+    line: int
+    info: list[str]
+    code: str
+
+
+def blocks(page: Path, *languages: str) -> list[Block]:
+    text = page.read_text("utf-8")
+    found = [
+        Block(page, text.count("\n", 0, match.start()) + 2, match["info"].split(), match["code"])
+        for match in FENCE.finditer(text)
+    ]
+    return [block for block in found if block.info and block.info[0] in languages]
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def reference() -> Any:
+    """docs/_reference.py, which writes the reference pages."""
+    spec = importlib.util.spec_from_file_location("_reference", DOCS / "_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with the files that the pages speak of."""
+    splits = CORPORA.parse("reviews(train=70, dev=40, test=1)").load().splits
+    for name, split in (("reviews.csv", splits["train"]), ("new-reviews.csv", splits["dev"])):
+        with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["text", "label"])
+            for row in split.table.to_pylist():
+                writer.writerow([" ".join(row["tokens"]), ("negative", "positive")[row["label"]]])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=named)
+def test_the_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page run one after the other, as a reader would; tests that they define are called."""
+    module = type(sys)("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    for block in blocks(page, "python"):
+        if "no-run" in block.info:
+            continue
+        lines = "\n" * (block.line - 1) + block.code
+        exec(compile(lines, str(page), "exec", dont_inherit=True), module.__dict__)
+    for name, function in list(vars(module).items()):
+        if name.startswith("test_"):
+            function()
+
+
+def commands(page: Path) -> Iterator[tuple[int, list[str]]]:
+    """Every ``attentest`` command of a page's shell blocks, as words, with the line of its block."""
+    for block in blocks(page, "bash"):
+        code = re.sub(r"(^|\s)#.*$", "", block.code.replace("\\\n", " "), flags=re.MULTILINE)
+        lexer = shlex.shlex(code, posix=True, punctuation_chars="\n;|&")
+        lexer.whitespace, lexer.commenters = " \t", ""
+        for separator, words in itertools.groupby(lexer, key=lambda word: not word.strip("\n;|&")):
+            found = list(words)
+            while found and re.fullmatch(r"[A-Z_]+=.*", found[0]):
+                found.pop(0)
+            if not separator and found and Path(found[0]).name == "attentest":
+                yield block.line, found[1:]
+            elif not separator and found[:2] == ["make", "audit"]:
+                given = next((word.removeprefix("ARGS=") for word in found if word.startswith("ARGS=")), "")
+                yield block.line, ["audit", *shlex.split(given)]
+
+
+COMMANDS = [(page, line, words) for page in PAGES for line, words in commands(page)]
+
+
+def parsed(words: list[str]) -> dict[str, Any]:
+    group: Any = typer.main.get_command(app)
+    name, *arguments = words
+    assert name in group.commands, f"there is no 'attentest {name}'"
+    parameters: dict[str, Any] = group.commands[name].make_context(name, arguments).params
+    return parameters
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "words"), COMMANDS, ids=[f"{named(p)}:{n} {' '.join(w)[:60]}" for p, n, w in COMMANDS]
+)
+def test_a_command_parses(page: Path, line: int, words: list[str]) -> None:
+    given = parsed(words)
+    for option, registry in (
+        ("corpus", CORPORA),
+        ("encoder", ENCODERS),
+        ("attention", ATTENTIONS),
+        ("head", HEADS),
+    ):
+        if given.get(option):
+            registry.parse(given[option])
+    for challenge in given.get("challenge") or ():
+        CHALLENGES.parse(challenge)
+    if given.get("preset"):
+        preset(given["preset"])
+    if given.get("tokenizer"):
+        assert given["tokenizer"] in TOKENIZERS
+    if given.get("kind"):
+        catalogue(given["kind"])
+
+
+def test_the_pages_show_commands() -> None:
+    shown = {words[0] for _, _, words in COMMANDS}
+    assert shown == {"audit", "train", "show", "list"}
+    assert len(COMMANDS) > 25
+
+
+def test_a_command_that_does_not_exist_is_noticed() -> None:
+    with pytest.raises(Exception, match="--bogus"):
+        parsed(["audit", "--bogus"])
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for page in PAGES:
+        for block in blocks(page, "bash"):
+            assert set(re.findall(r"^make ([a-z-]+)", block.code, re.MULTILINE)) <= targets, page
+
+
+def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder: Path) -> None:
+    """A small run with marks, so that every challenge applies."""
+    done = attentest.audit(corpus="reviews(train=40, dev=10, test=12)", encoder="average(hidden=8)", epochs=1)
+    run = find_run("latest", Path("runs"))
+    for _, _, words in COMMANDS:
+        if words[0] == "show" and (sql := parsed(words)["sql"]):
+            columns, _ = query(run, sql)
+            assert columns
+    sections = _sections(DOCS / "reference" / "findings.md")
+    shared = _columns(sections["What all findings share"])
+    assert set(CHALLENGES) <= set(sections), "a challenge has no section in docs/reference/findings.md"
+    for name in CHALLENGES:
+        written = done.to_frame(name).columns
+        assert {*_columns(sections[name]), *shared} == set(written), f"the columns of {name}"
+
+
+def _sections(page: Path) -> dict[str, str]:
+    parts = re.split(r"^## (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _columns(section: str) -> list[str]:
+    return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", [*REGISTRIES, "tokenizers"])
+def test_every_entry_and_every_parameter_has_words(kind: str, reference: Any) -> None:
+    entries = {entry["name"]: entry.get("parameters", {}) for entry in catalogue(kind)}
+    page = reference.pages()[f"{kind}.md"]
+    words = reference.WORDS[kind]
+    assert set(words) == set(entries), "docs/_words.toml and the registry name different things"
+    for name, parameters in entries.items():
+        assert f"\n## {name}\n" in page
+        assert words[name]["about"].strip()
+        assert set(words[name].get("parameters", {})) == set(parameters), f"the parameters of {name}"
+        for parameter in parameters:
+            assert f"- `{parameter} = " in page
+
+
+def test_presets_training_thresholds_and_commands_are_documented(reference: Any) -> None:
+    pages = reference.pages()
+    assert set(reference.WORDS["training"]) == {field.name for field in dataclasses.fields(Training)}
+    assert all(f"- `{name}`: " in pages["presets.md"] for name in PRESETS)
+    assert all(f"| `{key}` |" in pages["thresholds.md"] for key in THRESHOLDS)
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        assert f"## attentest {name}" in pages["command-line.md"]
+        for option in itertools.chain(*(p.opts for p in command.params if p.param_type_name == "option")):
+            assert option in pages["command-line.md"]
+
+
+def test_every_measure_of_every_challenge_is_in_words(reference: Any) -> None:
+    page = reference.pages()["challenges.md"]
+    for name in CHALLENGES:
+        for measure in CHALLENGES.parse(name).measures:
+            assert measure.words.split(": ")[-1] in page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_relative_link_leads_to_a_file(page: Path, reference: Any) -> None:
+    _check_links(page, page.read_text("utf-8"), set(reference.pages()))
+
+
+def test_every_relative_link_of_the_generated_pages_leads_to_a_file(reference: Any) -> None:
+    pages = reference.pages()
+    for name, text in pages.items():
+        _check_links(GENERATED / name, text, set(pages))
+
+
+def _check_links(page: Path, text: str, generated: set[str]) -> None:
+    for link in LINK.findall(FENCE.sub("", text)):
+        target = link.split("#")[0]
+        if not target or re.match(r"[a-z]+:", target):
+            continue
+        path = Path(os.path.normpath(page.parent / target))
+        assert path.exists() or (path.parent == GENERATED and path.name in generated), f"{named(page)} links to {link}"
+
+
+def test_every_file_named_in_the_architecture_exists() -> None:
+    page = ROOT / "ARCHITECTURE.md"
+    if not page.is_file():
+        pytest.skip("there is no ARCHITECTURE.md")
+    places = (ROOT, ROOT / "src" / "attentest")
+    for name in re.findall(r"`([\w./-]+(?:\.py|\.md|\.toml|/))`", page.read_text("utf-8")):
+        here = any((place / name).exists() for place in places)
+        assert here or any((ROOT / "src").rglob(name.strip("/"))), f"ARCHITECTURE.md names {name}"
+
+
+def test_every_file_named_in_contributing_exists() -> None:
+    text = FENCE.sub("", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    for name in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|html|md|toml))`", text):
+        made_up = name in ("src/attentest/explainers/gradient_norm.py", "src/attentest/challenges/top_erasure.py")
+        assert made_up or any((place / name).exists() for place in (ROOT, ROOT / "src" / "attentest")), name
+
+
+def test_versions_agree() -> None:
+    version = re.escape(attentest.__version__)
+    assert re.search(rf"^version: {version}$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert re.search(rf"^version = \"{version}\"$", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    assert re.search(rf"^## \[?{version}\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
+    for module in ("sphinx", "furo", "myst_parser"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", "-d", str(tmp_path / "trees")]
+    built = subprocess.run([*command, str(DOCS), str(tmp_path / "html")], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    assert (tmp_path / "html" / "index.html").is_file()

@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.measures.ragged import padded, ragged
 
 from attentest.measures import chance
 from attentest.measures.chance import normals, permutations, uniforms
-from tests.measures.ragged import padded, ragged
 
 KEYS = torch.tensor([5, -3, 2**62, 0, 123456789, 5])
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.measures.ragged import noise_like, padded, ragged, real
 
 from attentest.measures.permutations import ENUMERABLE, all_permutations, moments
-from tests.measures.ragged import noise_like, padded, ragged, real
 
 SEEDS = st.integers(0, 10_000)
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.measures.ragged import Ragged, noise_like, padded, ragged, real
 
 from attentest.measures import strongest
 from attentest.measures.divergence import LN2, jensen_shannon
@@ -17,14 +19,8 @@ from attentest.measures.strongest import (
     strongest_adversary,
     unconstrained_divergence,
 )
-from tests.measures.ragged import Ragged, noise_like, padded, ragged, real
 
 SEEDS = st.integers(0, 100_000)
-EPSILONS = st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0])
-
-
-def sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
 
 
 def logit(p: float) -> float:
@@ -32,9 +28,13 @@ def logit(p: float) -> float:
 
 
 def slab_of(alpha: np.ndarray, z: np.ndarray, epsilon: float) -> tuple[float, float]:
-    y = sigmoid(float(alpha @ z))
-    low = -math.inf if y <= epsilon else logit(y - epsilon)
-    high = math.inf if y >= 1 - epsilon else logit(y + epsilon)
+    """The logits of y ± ε in fifty digits: near 0 and 1 float64 keeps few of them."""
+    with localcontext(prec=50):
+        weights = [Decimal(float(a)) for a in alpha]
+        y = 1 / (1 + (-sum(a * Decimal(float(x)) for a, x in zip(weights, z, strict=True)) / sum(weights)).exp())
+        change = Decimal(epsilon)
+        low = -math.inf if y <= change else float(((y - change) / (1 - y + change)).ln())
+        high = math.inf if y >= 1 - change else float(((y + change) / (1 - y - change)).ln())
     return low, high
 
 
@@ -43,7 +43,7 @@ def distance(a: np.ndarray, alpha: np.ndarray) -> float:
 
 
 def slow_strongest(alpha: np.ndarray, z: np.ndarray, low: float, high: float) -> float:
-    """Every vertex of exact.md §1, one by one, with its formula for the divergence."""
+    """Every vertex of docs: the exact adversary, one by one, with its formula for the divergence."""
 
     def g(p: float, q: float) -> float:
         return sum(x * math.log(2 * x / (p + q)) for x in (p, q) if x > 0) / 2
@@ -90,18 +90,17 @@ def instance(seed: int, **options: int) -> tuple[Ragged, torch.Tensor]:
     return batch._replace(weights=weights), z
 
 
-@given(SEEDS, EPSILONS)
+@given(SEEDS, st.sampled_from([0.001, 0.01, 0.05, 0.3, 1.0]))
 @settings(max_examples=200)
 def test_the_optimum_is_the_best_of_all_vertices(seed: int, epsilon: float) -> None:
     batch, z = instance(seed, longest=12)
     found = strongest_adversary(batch.weights, z, batch.mask, epsilon)
     for row, (alpha, margins) in enumerate(zip(real(batch.weights, batch.mask), real(z, batch.mask), strict=True)):
         expected = slow_strongest(alpha, margins, *slab_of(alpha, margins, epsilon))
-        # With ε = 0 rounding decides what counts as inside.
-        assert float(found.divergence[row]) == pytest.approx(expected, abs=1e-12 if epsilon else 1e-4)
+        assert float(found.divergence[row]) == pytest.approx(expected, abs=1e-10)
 
 
-@given(SEEDS, EPSILONS)
+@given(SEEDS, st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0]))
 @settings(max_examples=200)
 def test_the_weights_attain_the_divergence_and_keep_the_prediction(seed: int, epsilon: float) -> None:
     batch, z = instance(seed)
@@ -155,8 +154,8 @@ def test_no_feasible_attention_differs_more(seed: int) -> None:
         pulled = alpha + (wild - alpha) * batch.rng.random((200, 1))
         tried = np.concatenate([wild, pulled])
         tried = tried[(tried @ margins >= low) & (tried @ margins <= high)]
-        for other in tried:
-            assert distance(other, alpha) <= float(found.divergence[row]) + 1e-9
+        reached = jensen_shannon(torch.from_numpy(tried), torch.from_numpy(alpha)[None])
+        assert (reached <= found.divergence[row] + 1e-9).all()
 
 
 @given(SEEDS)
@@ -166,9 +165,7 @@ def test_padding_and_the_order_of_the_batch_change_nothing(seed: int) -> None:
     order = torch.from_numpy(batch.rng.permutation(len(z)))
     before = strongest_adversary(batch.weights, z, batch.mask, 0.05)
     moved = strongest_adversary(batch.weights[order], z[order], batch.mask[order], 0.05)
-    wider = strongest_adversary(
-        padded(batch.weights, 2, 3), padded(z, 2, 3), padded(batch.mask, 2, 3, fill=0.0), 0.05
-    )
+    wider = strongest_adversary(padded(batch.weights, 2, 3), padded(z, 2, 3), padded(batch.mask, 2, 3, fill=0.0), 0.05)
     torch.testing.assert_close(moved.divergence, before.divergence[order], rtol=0, atol=1e-13)
     torch.testing.assert_close(wider.divergence, before.divergence, rtol=0, atol=1e-13)
     torch.testing.assert_close(wider.weights[:, 2:-3], before.weights, rtol=0, atol=1e-12)
@@ -231,7 +228,7 @@ def test_attention_of_zero_can_be_moved_to_at_ln_2() -> None:
 
 def test_ties_go_to_the_lowest_index() -> None:
     assert int(single([0.4, 0.2, 0.2, 0.2], [1.0, 1.0, 1.0, 1.0]).first) == 1
-    found = single([0.2] * 5, [-3.0, 3.0, -3.0, 3.0, 0.1], 0.001)
+    found = single([0.25] * 4, [-3.0, 3.0, -3.0, 3.0], 0.001)
     assert (int(found.first), int(found.second)) == (1, 0)
 
 

@@ -1,4 +1,4 @@
-"""How far attention can move while a prediction of many outcomes stays within ε: a bracket (exact.md §2).
+"""How far attention can move while a prediction of many outcomes stays within ε: a bracket (docs: the exact adversary).
 
 From above: each slab around the feasible set is the problem of ``strongest``, so the smallest of their optima is a
 bound; for three outcomes the slabs meet in a polygon, and all vertices over it can be listed. From below: every
@@ -27,7 +27,7 @@ _PAIRS = 1 << 18  # ordered pairs of tokens looked at together
 _TRIPLES = 1 << 20  # ordered triples of tokens looked at together
 _LONGEST = 48  # tokens; of longer texts the triples are not listed
 _SUBSETS = 256  # sets of as many tokens as outcomes that are tried
-_KEPT = 4  # pairs and mixtures that are tried for real
+_KEPT = 8  # pairs and mixtures that are tried for real
 _OPEN = 1e-3  # brackets wider than this are worth the triples
 _ROUNDS = 3  # of polishing
 
@@ -123,7 +123,7 @@ def _two_tokens(near: Neighbourhood) -> Float[Tensor, "rows k token"]:
     corner = torch.eye(near.alpha.shape[1], dtype=near.alpha.dtype, device=near.alpha.device)
     first, second = corner[pairs.first], corner[pairs.second]
     middle, end = (torch.lerp(second, first, share[..., None]) for share in (pairs.middle, pairs.end))
-    return near.pulled(middle, end)
+    return near.pulled(middle, end).where(pairs.divergence.isfinite()[..., None], near.alpha[:, None])
 
 
 def _subsets(near: Neighbourhood) -> Int[Tensor, "rows subset outcome"]:

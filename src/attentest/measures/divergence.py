@@ -54,7 +54,7 @@ def sparse_jensen_shannon(
 ) -> Float[Tensor, "*batch"]:
     """JSD from α of the distribution with these shares on a few outcomes: ln 2 + ½ Σ [L(α) + L(λ) − L(α + λ)].
 
-    The sums run over those outcomes only, L(x) = x ln x; it is the formula of exact.md §1 with its terms collected.
+    The sums run over those outcomes only, L(x) = x ln x; it is the formula of the docs with its terms collected.
     """
     return (LN2 + (xlogx(alpha) + xlogx(shares) - xlogx(alpha + shares)).sum(-1) / 2).clamp(0.0, LN2)
 

@@ -1,4 +1,4 @@
-"""The attention that keeps a prediction within ε, and the slabs of logits it must lie in (exact.md §2)."""
+"""The attention that keeps a prediction within ε, and the slabs of logits it must lie in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attentest.measures.divergence import jensen_shannon, total_variation
 __all__ = ["Neighbourhood", "implied_slabs"]
 
 _HALVINGS = 40  # of a segment whose end leaves the neighbourhood
-_INSIDE = 1e-12  # how far within ε a segment is left, so that rounding does not carry it out
+_ROUNDING = 1e-12  # α keeps its own prediction to this, and segments end this far within ε
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,9 @@ class Neighbourhood:
     def divergence(self, weights: Float[Tensor, "rows k token"]) -> Float[Tensor, "rows k"]:
         """JSD from α of weights in the neighbourhood, −∞ outside it."""
         change = total_variation((weights @ self.z).softmax(-1), self.predicted[:, None])
-        return jensen_shannon(weights, self.alpha[:, None]).masked_fill(~(change <= self.epsilon), -math.inf)
+        return jensen_shannon(weights, self.alpha[:, None]).masked_fill(
+            ~(change <= self.epsilon + _ROUNDING), -math.inf
+        )
 
     def best(self, weights: Float[Tensor, "rows k token"]) -> Float[Tensor, "rows token"]:
         """The weights in the neighbourhood with the largest divergence."""
@@ -94,7 +96,7 @@ class Neighbourhood:
 
         def inside(share: Float[Tensor, "rows k"]) -> Bool[Tensor, "rows k"]:
             reached = torch.lerp(anchor, goal, share[..., None]).softmax(-1)
-            return total_variation(reached, self.predicted[:, None]) <= self.epsilon - _INSIDE
+            return total_variation(reached, self.predicted[:, None]) <= self.epsilon - _ROUNDING
 
         far = torch.ones_like(goal[..., 0])
         near = torch.where(inside(far), far, 0.0)

@@ -1,4 +1,4 @@
-"""All T! permutations of attention over real tokens, in closed form or one by one (exact.md §4)."""
+"""All T! permutations of attention over real tokens, in closed form or one by one (docs: the exact adversary)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vertices of the simplex cut by half-planes of the logits: all of them, for three outcomes (exact.md §2).
+"""The vertices of the simplex cut by half-planes of the logits: all of them, for three outcomes.
 
 Attention α' over T tokens puts its logits at Σ α'_t x_t. Where those must lie in a polygon, a vertex of the
 feasible set mixes at most three tokens: one inside, two on an edge, or three on a corner.

@@ -1,4 +1,4 @@
-"""The attention that differs most while the prediction stays within ε: the global optimum (exact.md §1).
+"""The attention that differs most while the prediction stays within ε: the global optimum (docs: the exact adversary).
 
 Jensen–Shannon divergence is convex and the constraint is a slab low ≤ α'·z ≤ high, so the maximum is
 at a vertex of simplex ∩ slab: one token inside the slab, or two mixed so that they lie on its edge.

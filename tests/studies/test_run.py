@@ -20,7 +20,7 @@ from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.studies.presets import preset
-from attentest.studies.run import Run, execute, one_thread, train
+from attentest.studies.run import Run, execute, reproducibly, train
 from attentest.training.loop import Training
 
 SMALL = Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8)
@@ -141,7 +141,7 @@ def test_a_challenge_that_does_not_apply_is_refused_when_asked_for_and_passed_ov
 def test_a_run_leaves_the_number_of_threads_as_it_was():
     torch.set_num_threads(2)
     try:
-        with one_thread():
+        with reproducibly():
             assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 2
     finally:

@@ -154,7 +154,7 @@ def execute(
         encoded = Encoded.of(split, vocabulary)
         target = folder.path / "findings"
         side_by_side = workers if model.device.type == "cpu" else 1
-        with one_thread():
+        with reproducibly():
             examine(model, split, encoded, missing, target, seed=run.seed, workers=side_by_side, progress=progress)
         for name in missing:
             folder.finish(f"findings/{name}.parquet", instances=len(split))
@@ -228,7 +228,7 @@ def _trained(run: Run, device: torch.device, progress: Progress) -> tuple[Classi
                 f"Use --embedding {vectors.shape[1]}."
             )
     generator = torch.Generator().manual_seed(run.seed)
-    with one_thread():
+    with reproducibly():
         model = Classifier(run.architecture, len(vocabulary), len(corpus.classes), generator, vectors).to(device)
         train_, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
         epochs = fit(model, train_, dev, run.training, seed=run.seed, progress=progress)
@@ -298,11 +298,13 @@ def _made_with(device: torch.device) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """One torch thread, so that results are the same bytes however many cores there are."""
-    before = torch.get_num_threads()
+def reproducibly() -> Iterator[None]:
+    """One torch thread, so that results are the same bytes however many cores there are; no TF32 on a GPU."""
+    before = torch.get_num_threads(), torch.backends.cudnn.allow_tf32
     torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]

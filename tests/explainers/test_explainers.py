@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
+from attentest.measures.rank import kendall
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
@@ -135,3 +138,21 @@ def test_scores_are_finite_never_negative_and_zero_outside_the_mask(name):
 def test_an_unknown_path_is_named():
     with pytest.raises(InputError, match="path='half'"):
         EXPLAINERS.parse("gradient(path='half')")
+
+
+@pytest.mark.parametrize("name", list(EXPLAINERS))
+def test_rounding_does_not_decide_the_ranking_even_where_attention_has_left_almost_nothing(name):
+    split = made_up_split(low=8)
+    model, encoded = classifier(Architecture(ENCODERS.parse("bilstm(hidden=8)"), embedding=10), split)
+    with torch.no_grad():
+        model.attention.vector.weight.mul_(8)
+    twin = copy.deepcopy(model).double()
+    batch = whole(encoded)
+    with torch.no_grad():
+        single, double = model.read(batch), twin.read(batch)
+    assert float(single.weights[batch.mask].min()) < 1e-6
+    scores = [
+        EXPLAINERS.parse(name).scores(*arguments).double()
+        for arguments in ((model, batch, single), (twin, batch, double))
+    ]
+    assert float(torch.nanmean(kendall(*scores, batch.mask).tau)) > 0.995

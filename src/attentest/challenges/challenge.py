@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -41,8 +42,9 @@ class Examination:
 
     @property
     def weights(self) -> Float[Tensor, "batch token"]:
-        """The attention weights in double precision."""
-        return self.reading.weights.double()
+        """The attention weights in double precision, summing to one beyond what single precision left off."""
+        weights = self.reading.weights.double()
+        return weights / weights.sum(-1, keepdim=True)
 
     @property
     def mask(self) -> Bool[Tensor, "batch token"]:
@@ -54,10 +56,15 @@ class Examination:
         """The number of real tokens."""
         return self.mask.sum(-1)
 
+    @cached_property
+    def logits(self) -> Float[Tensor, "batch class"]:
+        """The output under the own weights, reread in double precision: what alternatives are compared with."""
+        return self.reading.reread(self.weights[:, None])[:, 0].double()
+
     @property
     def probabilities(self) -> Float[Tensor, "batch class"]:
         """The prediction in double precision."""
-        return self.reading.logits.double().softmax(-1)
+        return self.logits.softmax(-1)
 
     @property
     def rows(self) -> np.ndarray:

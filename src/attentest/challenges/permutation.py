@@ -93,7 +93,7 @@ class Permutation(Challenge):
         full[chosen.to(device)] = order
         weights = examination.weights[:, None, :].expand(-1, order.shape[1], -1).gather(-1, full)
         logits = examination.reading.reread(weights).double()[chosen.to(device)]
-        own = examination.reading.logits.double()[chosen.to(device), None]
+        own = examination.logits[chosen.to(device), None]
         change = total_variation(logits.softmax(-1), own.softmax(-1))
         flipped = logits.argmax(-1) != own.argmax(-1)
         return change.cpu(), flipped.cpu(), valid.cpu()
@@ -106,7 +106,7 @@ class Permutation(Challenge):
             return {name: pa.nulls(len(judged), pa.float64()) for name in names}
         z = z.double()
         found = moments(examination.weights, z[..., 1] - z[..., 0], examination.mask)
-        own = examination.reading.logits.double()
+        own = examination.logits
         margin = own[:, 1] - own[:, 0]
         y = margin.sigmoid()
         change = torch.maximum(found.highest.sigmoid() - y, y - found.lowest.sigmoid())

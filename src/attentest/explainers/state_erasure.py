@@ -34,8 +34,10 @@ class StateErasure(Explainer):
     def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
         """All erasures at once, T alternatives per instance (long texts in parts)."""
         weights = reading.weights.double()
+        weights = weights / weights.sum(-1, keepdim=True)
         width = weights.shape[1]
-        whole = reading.logits.double().softmax(-1)[:, None]
+        # Reread, not read: rounding between the two would drown the effect of states with little weight.
+        whole = reading.reread(weights[:, None]).double().softmax(-1)
         parts = []
         size = max(1, 2_000_000 // (len(batch) * width))
         for start in range(0, width, size):

@@ -114,7 +114,7 @@ class Classifier(nn.Module, Subject):
 
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """Logits without each token, the encoder sharing what deletion leaves unchanged."""
-        keys, identity = self.attention.keys, torch.eye(self.encoder.size, device=self.device)
+        keys, identity = self.attention.keys, torch.eye(self.encoder.size).to(self.embedding.weight)
         nothing = self.head(torch.zeros_like(identity[0]))
         values = self.head(identity) - nothing if self.head.affine else identity
         onto = torch.cat([keys.weight.T, values], dim=1)

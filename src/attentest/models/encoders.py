@@ -143,8 +143,8 @@ def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch t
     return torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
 
 
-#: A deletion whose state has come back this close to the undisturbed one changes nothing any more.
-CONVERGED = 5e-7
+#: A deletion whose state has come back this close to the undisturbed one, in units of rounding, changes nothing more.
+CONVERGED = 4
 
 
 def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
@@ -172,7 +172,7 @@ def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Flo
 
 
 def _converged(states: Tensor, row: int) -> bool:
-    return bool((states[row] - states[0]).abs().max() <= CONVERGED)
+    return bool((states[row] - states[0]).abs().max() <= CONVERGED * torch.finfo(states.dtype).eps)
 
 
 class _Cell:
@@ -185,7 +185,7 @@ class _Cell:
         into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
         size = lstm.hidden_size
         order = torch.arange(4 * size, device=into.device).view(4, size)[[0, 1, 3, 2]].flatten()
-        scale = torch.ones(4 * size, device=into.device)
+        scale = into.new_ones(4 * size)
         scale[3 * size :] = 2.0
         self.into, self.recurrent = ((w[order] * scale[:, None]).T.contiguous() for w in (into, recurrent))
         self.bias = sum(biases)[order] * scale

@@ -91,6 +91,10 @@ def adversary_line(adversary: Findings) -> Line:
     proof = f"The largest difference is proved for {percent(met.value)} of instances, a lower bound for the rest."
     if met.value in (0, 1):
         proof = "This is proved for every instance." if met.value else "This is a lower bound, found by search."
+    short, often = estimate(adversary, "shortfall"), estimate(adversary, "short_by_05")
+    if short.judged and met.value:
+        proof += f" The published search falls short of it by {short.value:.3f} JSD on average"
+        proof += f", by more than .05 in {percent(often.value)} of instances."
     return Line(
         "adversary",
         "Could attention be otherwise, with the same prediction? (adversary)",

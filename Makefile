@@ -6,7 +6,7 @@ STAMPS := .stamps
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test check bench docs screenshots browser format wheel clean
+.PHONY: help audit test check bench docs screenshots browser format wheel wheel-check clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -64,7 +64,13 @@ screenshots: $(STAMPS)/test browser ## Render the report of the default audit to
 	@$(BIN)/python scripts/screenshots.py latest docs/images
 
 wheel: $(STAMPS)/dev ## Build the wheel
-	@$(BIN)/python -m build --wheel --outdir dist .
+	@rm -rf dist && $(BIN)/python -m build --wheel --outdir dist . >/dev/null && ls dist/*.whl
+
+wheel-check: wheel ## Install the wheel into an empty environment and audit from there
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(PYTHON) -m venv $$folder/venv && \
+	$$folder/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/attentest-*.whl && \
+	cd $$folder && venv/bin/attentest audit --epochs 1 --limit 100 --quiet
 
 clean: ## Remove what was built
 	rm -rf $(VENV) $(STAMPS) dist build docs/_build

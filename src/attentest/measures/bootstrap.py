@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike
 
 __all__ = ["Interval", "bootstrap_mean", "bootstrap_paired_difference", "wilson"]
 
+_KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size
 _CELLS = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
 
 
@@ -35,16 +38,30 @@ def bootstrap_mean(values: ArrayLike, *, seed: int = 0, resamples: int = 2000, l
     mean = float(sample.mean())
     if size == 1 or math.isnan(mean):
         return Interval(mean, math.nan, math.nan)
-    generator = np.random.default_rng(seed)
-    rows = max(1, _CELLS // size)
-    means = np.concatenate(
-        [
-            sample[generator.integers(size, size=(min(rows, resamples - start), size))].mean(axis=1)
-            for start in range(0, resamples, rows)
-        ]
-    )
+    means = np.concatenate([counts @ sample for counts in _resamplings(size, seed, resamples)]) / size
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(mean, float(low), float(high))
+
+
+def _resamplings(size: int, seed: int, resamples: int) -> Iterable[np.ndarray]:
+    """How often each value is drawn in each resample, some resamples at a time; kept when that is little."""
+    if size * resamples <= _KEPT:
+        return (_kept(size, seed, resamples),)
+    return _drawn(size, seed, resamples)
+
+
+@lru_cache(maxsize=4)
+def _kept(size: int, seed: int, resamples: int) -> np.ndarray:
+    return np.concatenate(list(_drawn(size, seed, resamples)))
+
+
+def _drawn(size: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    generator = np.random.default_rng(seed)
+    most = max(1, _CELLS // size)
+    for start in range(0, resamples, most):
+        rows = min(most, resamples - start)
+        drawn = generator.integers(size, size=(rows, size)) + size * np.arange(rows)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=rows * size).reshape(rows, size).astype(np.float32)
 
 
 def bootstrap_paired_difference(

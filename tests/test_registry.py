@@ -18,10 +18,17 @@ class Thing:
     on: bool = True
 
 
-THINGS: Registry[Thing] = Registry("thing", {"thing": Thing})
+@dataclass(frozen=True)
+class Hyphenated(Thing):
+    name: ClassVar[str] = "thing-2"
 
 
-@pytest.mark.parametrize("text", ["thing", "thing(size=4)", "thing(share=0.25, words=('b', 'c'), on=False)"])
+THINGS: Registry[Thing] = Registry("thing", {"thing": Thing, "thing-2": Hyphenated})
+
+
+@pytest.mark.parametrize(
+    "text", ["thing", "thing(size=4)", "thing-2", "thing-2(on=False)", "thing(share=0.25, words=('b', 'c'), on=False)"]
+)
 def test_text_and_value_are_the_same_thing(text):
     assert text_of(THINGS.parse(text)) == text
 
@@ -39,6 +46,10 @@ def test_defaults_do_not_show_and_whole_numbers_pass_for_shares():
         ("thing(size=open('x'))", "is not a thing"),
         ("", "is not a thing"),
         ("thing(", "is not a thing"),
+        ("thing(size=1)(size=2)", "is not a thing"),
+        ("thing(size=1) + 1", "is not a thing"),
+        ("thing(**{})", "is not a thing|has no parameter"),
+        ("two words", "is not a thing"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_words(text, said):
@@ -49,5 +60,5 @@ def test_what_cannot_be_read_is_refused_in_words(text, said):
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(UnknownName, match="Did you mean 'thing'"):
         THINGS.parse("thin")
-    with pytest.raises(UnknownName, match="Known: thing"):
+    with pytest.raises(UnknownName, match="Known: thing, thing-2"):
         THINGS.parse("qqqqqq")

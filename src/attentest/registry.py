@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
@@ -73,20 +74,18 @@ class Registry(Mapping[str, type[N]], Generic[N]):
         return name in self._all()
 
     def parse(self, text: str) -> N:
-        """``name`` or ``name(field=literal, …)`` as a value."""
+        """``name`` or ``name(field=literal, …)`` as a value; names may hold hyphens."""
+        name, bracket, rest = text.strip().partition("(")
+        if not re.fullmatch(r"[\w.+-]+", name.strip()):
+            raise self._unreadable(text)
         try:
-            node = ast.parse(text.strip(), mode="eval").body
+            node = ast.parse(f"_({rest}" if bracket else "_()", mode="eval").body
+            if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, ast.Name):
+                raise self._unreadable(text)
+            fields = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
         except (SyntaxError, ValueError) as error:
             raise self._unreadable(text) from error
-        if isinstance(node, ast.Name):
-            return self._make(node.id, {})
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-            try:
-                fields = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
-            except ValueError as error:
-                raise self._unreadable(text) from error
-            return self._make(node.func.id, fields)
-        raise self._unreadable(text)
+        return self._make(name.strip(), fields)
 
     def _unreadable(self, text: str) -> InputError:
         return InputError(f"{text!r} is not a {self.kind}: write a name, or name(field=value, …) with plain values.")

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 import attentest
-from attentest.errors import AttentestError, InputError
+from attentest.errors import AttentestError, InputError, NotApplicable
 
 SMALL = {
     "encoder": "bilstm(hidden=6)",
@@ -54,6 +54,11 @@ def test_a_model_without_texts_asks_for_them(data, tmp_path):
     first = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
     with pytest.raises(InputError, match="--data or --corpus"):
         attentest.audit(first.folder.path, runs=tmp_path / "runs")
+
+
+def test_a_corpus_of_pairs_is_refused_rather_than_read_by_half(tmp_path):
+    with pytest.raises(NotApplicable, match="task 'answer'"):
+        attentest.audit(corpus="stories-1(train=20, dev=5, test=5)", runs=tmp_path / "runs")
 
 
 def test_nothing_else_hangs_on_the_package():

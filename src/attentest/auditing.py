@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.files import corpus_from_files
-from attentest.errors import InputError
+from attentest.errors import InputError, NotApplicable
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Audit", "audit", "describe_run", "finish"]
+
+#: The choices that make a model.
+MAKING = (
+    *("min_frequency", "encoder", "attention", "head", "embedding", "vectors"),
+    *("preset", "epochs", "batch_size", "learning_rate", "clip", "patience"),
+)
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,8 @@ def describe_run(
         raise InputError("--test needs --data, the file to train on.")
     if limit < 0:
         raise InputError(f"limit={limit} must be 0 (all) or more.")
+    if model is not None:
+        _refuse_model_options(locals())
     chosen = tuple(CHALLENGES.parse(text) for text in challenges)
     source = None if model is None else _run_folder(Path(model))
     defaults = preset_named(preset)
@@ -159,6 +168,11 @@ def describe_run(
         raise InputError(f"Give --data or --corpus: texts to audit {model} on.")
     else:
         loaded = CORPORA.parse(corpus or was.get("name", "reviews")).load()
+    if loaded.task != "single":
+        raise NotApplicable(
+            f"Corpus {loaded.name!r} has a second text or a target (task {loaded.task!r}); this version audits "
+            "classifiers of one text. Choose a corpus of task 'single' from 'attentest corpora'."
+        )
     if was and tuple(was["classes"]) != loaded.classes:
         raise InputError(
             f"The model was trained on the classes {', '.join(was['classes'])}, "
@@ -176,6 +190,14 @@ def describe_run(
         model_from=source,
         tokenizer=words if data is not None else "",
     )
+
+
+def _refuse_model_options(given: dict[str, Any]) -> None:
+    """A trained model is taken as it is: options that would make another one are refused, not ignored."""
+    for name, parameter in inspect.signature(describe_run).parameters.items():
+        if name in MAKING and given[name] != parameter.default:
+            flag = name.replace("_", "-")
+            raise InputError(f"--{flag} {given[name]} has no effect on a trained model: leave out --model or --{flag}.")
 
 
 def _run_folder(path: Path) -> RunFolder:

@@ -9,12 +9,13 @@ from typing import Any
 from attentest.challenges import CHALLENGES
 from attentest.data.corpora import CORPORA
 from attentest.data.tokenizers import TOKENIZERS
+from attentest.errors import StorageError
 from attentest.explainers import EXPLAINERS
 from attentest.models.attention import ATTENTIONS
 from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
 from attentest.registry import Registry
-from attentest.store.folder import runs_in
+from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.presets import PRESETS
 
 __all__ = ["KINDS", "catalogue"]
@@ -33,7 +34,7 @@ KINDS = (*REGISTRIES, "tokenizers", "presets", "runs")
 def catalogue(kind: str, runs: Path = Path("runs")) -> list[dict[str, Any]]:
     """Every entry of one kind: name, one line of summary, and what else its class declares."""
     if kind == "runs":
-        return [_run(folder.path, folder.record) for folder in runs_in(runs)]
+        return [_run(folder) for folder in runs_in(runs)]
     if kind == "presets":
         return [{"name": name, "summary": preset.summary} for name, preset in PRESETS.items()]
     if kind == "tokenizers":
@@ -57,7 +58,12 @@ def _first_line(thing: object) -> str:
     return (thing.__doc__ or "").strip().split("\n")[0]
 
 
-def _run(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+def _run(folder: RunFolder) -> dict[str, Any]:
+    path = folder.path
+    try:
+        record = folder.record
+    except StorageError as error:
+        return {"name": path.name, "summary": str(error)}
     fields = record["fields"]
     model = fields.get("model", {})
     done = [name for name in record["finished"] if name.startswith("findings/")]

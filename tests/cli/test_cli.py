@@ -237,7 +237,7 @@ def test_an_interrupt_ends_with_130_and_nothing_half_written(tmp_path):
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("runs/*/run.json")) and time.monotonic() < deadline:
         time.sleep(0.1)
-    time.sleep(1)
+    time.sleep(4)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err

@@ -13,8 +13,9 @@ from attentest.measures.capture import captured
 
 def slow(choosing: list[float], effect: list[float], k: int) -> float:
     n = len(effect)
-    if n <= k:
+    if n < 2:
         return math.nan
+    k = max(1, min(k, n // 2))
     chosen = sorted(range(n), key=lambda t: (-choosing[t], t))[:k]
     best, chance = sum(sorted(effect, reverse=True)[:k]), k / n * sum(effect)
     if best - chance <= 1e-12 * abs(best):
@@ -40,6 +41,11 @@ def test_capture_equals_its_definition(pairs, k):
 def test_choosing_by_the_effect_itself_captures_everything():
     effect = torch.rand(5, 8, dtype=torch.float64)
     assert torch.allclose(captured(effect, effect, torch.ones(5, 8, dtype=torch.bool), 3), torch.ones(5).double())
+
+
+def test_the_worst_choice_is_no_lower_than_minus_one():
+    effect = torch.tensor([[1.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
+    assert float(captured(-effect, effect, torch.ones(1, 4, dtype=torch.bool), 3)) == pytest.approx(-1)
 
 
 def test_blind_choices_capture_nothing_on_average():

@@ -62,7 +62,7 @@ class Adversary(Challenge):
             Measure("decision_kept", "decision_kept", "fraction", "share where the predicted class stays"),
             Measure("searched", "searched_divergence", "mean", f"largest JSD found by the paper's search {near}"),
             Measure("search_failed", "search_failed", "fraction", "share where the search found nothing within ε"),
-            Measure("shortfall", "shortfall", "mean", "by how much the search falls short"),
+            Measure("shortfall", "shortfall", "mean", "by how much the search falls short of the largest reached"),
             Measure("short_by_05", "short_by_05", "fraction", "share where the search falls short by more than .05"),
         )
 
@@ -145,13 +145,13 @@ class Adversary(Challenge):
         best = torch.where(failed, torch.nan, best)
         change = found.change.gather(-1, where[:, None])[:, 0]
         worked = judged & ~failed.cpu().numpy()
-        short = lower - best
+        short = lower - torch.where(failed, 0.0, best)
         return {
             "searched_divergence": numbers(best, worked),
             "searched_change": numbers(change, worked),
             "search_failed": flags(failed, judged),
-            "shortfall": numbers(short, worked),
-            "short_by_05": flags(short > 0.05, worked),
+            "shortfall": numbers(short, judged),
+            "short_by_05": flags((short > 0.05) | failed, judged),
         }
 
 

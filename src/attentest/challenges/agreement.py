@@ -23,8 +23,8 @@ class Agreement(Challenge):
     """Kendall's τ-b between attention and other scores; beside it, measures that do not count irrelevant tokens.
 
     Three pairs are the paper's: attention with gradient×embedding, attention with leave-one-out, and the
-    control gradient with leave-one-out. The others tell states and tokens apart: attention with the effect
-    of erasing a *state*, and that effect with the effect of deleting the *token* below it.
+    control gradient with leave-one-out. The others tell states and tokens apart: attention with the evidence
+    that *states* carry, and the effect of erasing a state with that of deleting the *token* below it.
     """
 
     name: ClassVar[str] = "agreement"
@@ -36,6 +36,7 @@ class Agreement(Challenge):
         "gradient~leave_one_out",
         "attention~gradient(path='full')",
         "attention~gradient_state",
+        "attention~state_evidence",
         "attention~state_erasure",
         "state_erasure~leave_one_out",
     )
@@ -49,6 +50,9 @@ class Agreement(Challenge):
                 raise InputError(f"Pair {pair!r} must name two explainers with ~ between, as attention~gradient.")
         if self.k < 1:
             raise InputError(f"agreement: k={self.k} must be at least 1.")
+        for name in ("persistence", "level"):
+            if not 0 < getattr(self, name) < 1:
+                raise InputError(f"agreement: {name}={getattr(self, name)} must lie between 0 and 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

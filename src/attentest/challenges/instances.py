@@ -20,7 +20,7 @@ class Instances(Challenge):
     name: ClassVar[str] = "instances"
     question: ClassVar[str] = "What does the model predict, and where does it attend?"
     reference: ClassVar[str] = "—"
-    explainers: tuple[str, ...] = ("gradient", "gradient_state", "leave_one_out", "state_erasure")
+    explainers: tuple[str, ...] = ("gradient", "gradient_state", "leave_one_out", "state_erasure", "state_evidence")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

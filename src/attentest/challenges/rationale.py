@@ -10,6 +10,7 @@ import pyarrow as pa
 import torch
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
+from attentest.measures.random_order import expected_average_precision
 from attentest.measures.rank import average_precision
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
@@ -28,7 +29,14 @@ class Rationale(Challenge):
     name: ClassVar[str] = "rationale"
     question: ClassVar[str] = "Does attention point at the tokens that decide the label?"
     reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER)"
-    explainers: tuple[str, ...] = ("attention", "gradient", "leave_one_out", "state_erasure", "gradient_state")
+    explainers: tuple[str, ...] = (
+        "attention",
+        "gradient",
+        "leave_one_out",
+        "state_erasure",
+        "state_evidence",
+        "gradient_state",
+    )
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -48,7 +56,7 @@ class Rationale(Challenge):
             for e in self.explainers
         ]
         first = {"explainer": self.explainers[0]}
-        chance = Measure("chance", "chance", "mean", "share of marked tokens (what chance gives)", first)
+        chance = Measure("chance", "chance", "mean", "average precision of a random order", first)
         return (*precision, *mass, chance)
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
@@ -74,7 +82,7 @@ class Rationale(Challenge):
                 "explainer": pa.array([explainer] * len(judged), pa.string()),
                 "average_precision": numbers(average_precision(scores, marked, mask), judged),
                 "mass": numbers(mass, judged),
-                "chance": numbers(share, judged),
+                "chance": numbers(expected_average_precision(marked.sum(-1), examination.lengths), judged),
                 "not_judged": reasons((none, "no marked token"), (every, "every token marked")),
             }
         )

@@ -165,6 +165,13 @@ def introduce(run: Run, terminal: Terminal) -> None:
     corpus, model = fields["corpus"], fields["model"]
     sizes = ", ".join(f"{size} {name}" for name, size in corpus["sizes"].items())
     terminal.say(f"Corpus  {corpus['name']}: {sizes}; classes {', '.join(corpus['classes'])}")
+    if corpus["partial"]:
+        terminal.say(f"        partial: {corpus['partial']}")
     for line in corpus["left_out"]:
         terminal.say(f"        {line}")
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention, seed {run.seed}")
+    made = f"of {run.model_from.path}" if run.model_from is not None else f"seed {run.seed}"
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention, {made}")
+    if seen := run.seen_in_training():
+        terminal.say(
+            f"        {seen} of the texts to examine were in the model's training: the verdict is about those too"
+        )

@@ -46,7 +46,9 @@ Clip = Annotated[float | None, typer.Option(metavar="X", min=0, help="Largest gr
 Patience = Annotated[
     int | None, typer.Option(metavar="N", min=0, help="Epochs without improvement before stopping (3).")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Everything random depends on it, and on nothing else.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Everything random depends on it, and on nothing else.")
+]
 Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or auto.")]
 Runs = Annotated[Path, typer.Option(metavar="PATH", envvar="ATTENTEST_RUNS", help="The folder that holds runs.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is already there.")]

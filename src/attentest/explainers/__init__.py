@@ -7,6 +7,7 @@ from attentest.explainers.explainer import Explainer
 from attentest.explainers.gradient import Gradient, GradientState
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.state_erasure import StateErasure
+from attentest.explainers.state_evidence import StateEvidence
 from attentest.registry import Registry
 
 __all__ = ["EXPLAINERS", "Explainer"]
@@ -19,5 +20,6 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "gradient_state": GradientState,
         "leave_one_out": LeaveOneOut,
         "state_erasure": StateErasure,
+        "state_evidence": StateEvidence,
     },
 )

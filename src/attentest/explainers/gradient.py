@@ -70,8 +70,9 @@ def _check(path: str) -> None:
 
 @contextlib.contextmanager
 def differentiable(subject: Subject) -> Iterator[None]:
-    """Gradients on; cuDNN off, because its LSTM has no backward pass outside training mode."""
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+    """Gradients on; on a GPU cuDNN off, because its LSTM has no backward pass outside training mode."""
+    gpu = subject.device.type == "cuda"  # the flag is the whole process's: worker threads must not touch it
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False) if gpu else contextlib.nullcontext():
         yield
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentest.data.batches import Batch
@@ -14,15 +14,16 @@ from attentest.explainers.explainer import Explainer
 from attentest.measures.divergence import total_variation
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["StateErasure"]
+__all__ = ["StateErasure", "erasure_effect"]
 
 
 @dataclass(frozen=True)
 class StateErasure(Explainer):
     """TVD(ŷ, ŷ with α_t = 0 and the others renormalised), encodings held fixed.
 
-    Beside leave-one-out it tells two questions apart: a *state* is erased here, a *token* there. Where no
-    state knows of other tokens (the average encoder) the two are the same.
+    Beside leave-one-out it tells states and tokens apart: a *state* is erased here, a *token* there. Where no
+    state knows of other tokens (the average encoder) the two are the same. It has α_t as a factor, so agreement
+    with attention is no evidence for attention: see state evidence for that.
     """
 
     name: ClassVar[str] = "state_erasure"
@@ -32,19 +33,25 @@ class StateErasure(Explainer):
 
     @torch.no_grad()
     def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
-        """All erasures at once, T alternatives per instance (long texts in parts)."""
+        """Under the own weights."""
         weights = reading.weights.double()
-        weights = weights / weights.sum(-1, keepdim=True)
-        width = weights.shape[1]
-        # Reread, not read: rounding between the two would drown the effect of states with little weight.
-        whole = reading.reread(weights[:, None]).double().softmax(-1)
-        parts = []
-        size = max(1, 2_000_000 // (len(batch) * width))
-        for start in range(0, width, size):
-            erased = torch.arange(start, min(start + size, width), device=weights.device)
-            others = weights[:, None, :].repeat(1, len(erased), 1)
-            others[:, torch.arange(len(erased)), erased] = 0.0
-            left = others.sum(-1, keepdim=True)
-            others = torch.where(left > 0, others / left, 0.0)
-            parts.append(total_variation(reading.reread(others).double().softmax(-1), whole))
-        return torch.where(batch.mask, torch.cat(parts, dim=1), 0.0)
+        return erasure_effect(reading, weights / weights.sum(-1, keepdim=True), batch.mask)
+
+
+def erasure_effect(
+    reading: Reading, weights: Float[Tensor, "batch token"], mask: Bool[Tensor, "batch token"]
+) -> Float[Tensor, "batch token"]:
+    """TVD between rereading these weights and rereading them without state t; T alternatives, long texts in parts."""
+    width = weights.shape[1]
+    # Reread, not read: rounding between the two would drown the effect of states with little weight.
+    whole = reading.reread(weights[:, None]).double().softmax(-1)
+    parts = []
+    size = max(1, 2_000_000 // weights.numel())
+    for start in range(0, width, size):
+        erased = torch.arange(start, min(start + size, width), device=weights.device)
+        others = weights[:, None, :].repeat(1, len(erased), 1)
+        others[:, torch.arange(len(erased)), erased] = 0.0
+        left = others.sum(-1, keepdim=True)
+        others = torch.where(left > 0, others / left, 0.0)
+        parts.append(total_variation(reading.reread(others).double().softmax(-1), whole))
+    return torch.where(mask, torch.cat(parts, dim=1), 0.0)

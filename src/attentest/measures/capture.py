@@ -23,16 +23,17 @@ def captured(
 ) -> Float[Tensor, " batch"]:
     """(Σ effect of the k tokens chosen − chance) / (the best k − chance): 1 is the best choice, 0 is a blind one.
 
-    Chance is k/T of all effect. Undefined (NaN) where every choice of k tokens holds the same. Ties go to the
-    lowest index.
+    At most half of the tokens are chosen, so that the worst choice is no lower than −1. Chance is k/T of all
+    effect. Undefined (NaN) for one token and where every choice holds the same. Ties go to the lowest index.
     """
     effect = effect.double().where(mask, 0.0)
     lengths = mask.sum(-1).double()
     order = choosing.double().masked_fill(~mask, -math.inf).argsort(dim=-1, descending=True, stable=True)
-    chosen = effect.gather(-1, order)[:, :k].sum(-1)
-    best = effect.masked_fill(~mask, -math.inf).topk(min(k, mask.shape[-1]), dim=-1).values
-    best = best.where(best.isfinite(), 0.0).sum(-1)
-    chance = effect.sum(-1) * (k / lengths).clamp(max=1.0)
+    count = torch.clamp(lengths // 2, 1, k)
+    within = torch.arange(mask.shape[-1], device=mask.device) < count[:, None]
+    chosen = effect.gather(-1, order).where(within, 0.0).sum(-1)
+    best = effect.sort(-1, descending=True).values.where(within, 0.0).sum(-1)
+    chance = effect.sum(-1) * count / lengths.clamp(min=1)
     room = best - chance
-    defined = (lengths > k) & (room > 1e-12 * best.abs())
+    defined = (lengths > 1) & (room > 1e-12 * best.abs())
     return torch.where(defined, (chosen - chance) / room.where(defined, 1.0), math.nan)

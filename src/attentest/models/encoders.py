@@ -63,6 +63,7 @@ class BiLSTM(Encoder):
 
     def build(self, embedding: int) -> EncoderNetwork:
         """Two LSTMs, one on reversed input."""
+        _positive(self.name, hidden=self.hidden)
         return BiLSTMNetwork(embedding, self.hidden)
 
 
@@ -76,6 +77,7 @@ class Convolution(Encoder):
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One convolution per width."""
+        _positive(self.name, filters=self.filters)
         if any(width % 2 == 0 or width < 1 for width in self.widths):
             raise InputError(f"Convolution widths {self.widths} must be odd, so that state t stands over token t.")
         return ConvolutionNetwork(embedding, self.filters, self.widths)
@@ -91,9 +93,16 @@ class Average(Encoder):
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One linear layer."""
+        _positive(self.name, hidden=self.hidden)
         if self.activation not in ("relu", "tanh"):
             raise InputError(f"Encoder 'average': activation={self.activation!r} must be 'relu' or 'tanh'.")
         return AverageNetwork(embedding, self.hidden, self.activation)
+
+
+def _positive(encoder: str, **fields: int) -> None:
+    for name, value in fields.items():
+        if value < 1:
+            raise InputError(f"Encoder {encoder!r}: {name}={value} must be at least 1.")
 
 
 ENCODERS: Registry[Encoder] = Registry("encoder", {"bilstm": BiLSTM, "convolution": Convolution, "average": Average})

@@ -1,8 +1,8 @@
 """From lines to a verdict: what this attention may and may not be used for, by whom.
 
 Four things are weighed, each from its own lines: does the output *depend* on attention (uniform, permutation),
-does attention *rank* the states the output depends on (state erasure), do those states still stand for their
-*tokens* (deletion, gradients, planted truth), and is this attention the *only* one that would do (adversary).
+does attention *rank* the states that carry evidence, do those states still stand for their *tokens* (deletion,
+gradients, planted truth), and is this attention the *only* one that would do (adversary).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attentest.errors import StorageError
 from attentest.report.lines import lines_of, percent
 from attentest.report.verdict import Goal, Line, Verdict
 from attentest.store.folder import RunFolder
@@ -25,12 +26,14 @@ LIMITS = (
     "The verdict holds for this model, this corpus and this seed, and its thresholds are provisional.",
 )
 
-UNKNOWN = "unknown"
+UNKNOWN, UNSETTLED = "unknown", "unsettled"
+NOT_RUN = "The challenges that answer this were not run, or could judge no text."
+TOO_FEW = "Too few texts, or too close to a threshold, to say."
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """What the lines say together on each of the four things: supports, mixed, against or unknown."""
+    """What the lines say together on each of the four: supports, mixed, against, unsettled or unknown."""
 
     depends: str
     ranks: str
@@ -40,6 +43,8 @@ class Weighed:
 
 def judge(run: RunFolder) -> Verdict:
     """The verdict on a finished run."""
+    if run.named("instances") is None:
+        raise StorageError(f"{run.path} has no finished findings yet. Run the same audit again to complete it.")
     lines = tuple(lines_of(run))
     weighed = weigh(lines)
     goals = (_reason(weighed), _check(weighed), _one_reason(weighed, lines))
@@ -56,40 +61,37 @@ def weigh(lines: tuple[Line, ...]) -> Weighed:
         stands = "mixed"
     elif stands == "mixed" and beside and all(t == "against" for t in beside):
         stands = "against"
-    return Weighed(
-        depends="supports" if "supports" in dependence else _same(dependence),
-        ranks=tone.get("states", UNKNOWN),
-        stands=stands,
-        only=tone.get("adversary", UNKNOWN),
-    )
+    depends = next((t for t in ("supports", "mixed", UNSETTLED, "against") if t in dependence), UNKNOWN)
+    return Weighed(depends, tone.get("states", UNKNOWN), stands, tone.get("adversary", UNKNOWN))
 
 
-def _same(tones: Sequence[str]) -> str:
-    return UNKNOWN if not tones else tones[0] if len(set(tones)) == 1 else "mixed"
+def _open(said: Sequence[str]) -> str | None:
+    """Why a goal cannot be answered from what was weighed, or None when it can."""
+    if "against" in said:
+        return None
+    return NOT_RUN if UNKNOWN in said else TOO_FEW if UNSETTLED in said else None
+
+
+def _broken(weighed: Weighed, *parts: str) -> str:
+    """What speaks against, in words."""
+    words = {
+        "depends": "the prediction hardly depends on the weights",
+        "ranks": "the weights do not rank the states that carry evidence",
+        "stands": "the states they weigh do not stand for the words below them",
+    }
+    return ", and ".join(words[part] for part in parts if getattr(weighed, part) == "against")
 
 
 def _reason(weighed: Weighed) -> Goal:
     goal, reader = "Say which input words mattered to a prediction", "a model developer"
     said = (weighed.depends, weighed.ranks, weighed.stands)
-    if UNKNOWN in said:
-        return Goal(goal, reader, "cannot say", "The challenges that answer this were not run.")
+    if (why := _open(said)) is not None:
+        return Goal(goal, reader, "cannot say", why)
     if "against" in said:
-        broken = [
-            words
-            for what, words in zip(
-                said,
-                (
-                    "the prediction hardly depends on the weights",
-                    "the weights do not rank the states it depends on",
-                    "the states they weigh do not stand for the words below them",
-                ),
-                strict=True,
-            )
-            if what == "against"
-        ]
-        return Goal(goal, reader, "no", f"It would mislead: {', and '.join(broken)}. Show deletion or gradients.")
+        broken = _broken(weighed, "depends", "ranks", "stands")
+        return Goal(goal, reader, "no", f"It would mislead: {broken}. Show deletion or gradients.")
     if set(said) == {"supports"}:
-        why = "The weights rank the states the output depends on, and those states still stand for their words."
+        why = "The weights rank the states that carry evidence, and those states still stand for their words."
         return Goal(goal, reader, "yes", why)
     return Goal(
         goal, reader, "with care", "It points the right way only loosely; show deletion or gradients beside it."
@@ -99,10 +101,11 @@ def _reason(weighed: Weighed) -> Goal:
 def _check(weighed: Weighed) -> Goal:
     goal, reader = "Check that the model looks where it should", "the model's builder"
     said = (weighed.depends, weighed.ranks)
-    if UNKNOWN in said:
-        return Goal(goal, reader, "cannot say", "The challenges that answer this were not run.")
+    if (why := _open(said)) is not None:
+        return Goal(goal, reader, "cannot say", why)
     if "against" in said:
-        why = "The prediction hardly depends on where it looks; neither an odd nor a sensible focus means much."
+        broken = _broken(weighed, "depends", "ranks")
+        why = f"Neither an odd nor a sensible focus means much: {broken}."
         return Goal(goal, reader, "no", why)
     if set(said) == {"supports"}:
         why = "Where it looks drives what it predicts, so an odd focus is worth following up."
@@ -113,15 +116,17 @@ def _check(weighed: Weighed) -> Goal:
 def _one_reason(weighed: Weighed, lines: tuple[Line, ...]) -> Goal:
     goal, reader = "Present attention as the one reason for a decision", "someone the decision concerns"
     reason = _reason(weighed)
-    if weighed.only == UNKNOWN or reason.answer == "cannot say":
-        return Goal(goal, reader, "cannot say", "The challenges that answer this were not run.")
-    if weighed.only != "supports":
+    if weighed.only in ("mixed", "against"):
         found = next(line for line in lines if line.key == "adversary").estimate
         why = f"Attentions that differ by {percent(found.value)} of the largest possible difference predict the same."
         return Goal(goal, reader, "no", why)
+    if reason.answer == "no":
+        return Goal(goal, reader, "no", "It does not say which words mattered.")
+    if weighed.only != "supports" or reason.answer == "cannot say":
+        return Goal(goal, reader, "cannot say", NOT_RUN if weighed.only == UNKNOWN else TOO_FEW)
     if reason.answer == "yes":
         return Goal(goal, reader, "with care", "Few other attentions would do, but a ranking is not yet a reason.")
-    return Goal(goal, reader, "no", "It does not reliably say which words mattered.")
+    return Goal(goal, reader, "no", "It says only loosely which words mattered.")
 
 
 def _headline(reason: Goal) -> str:
@@ -129,35 +134,44 @@ def _headline(reason: Goal) -> str:
         "yes": "This attention may be shown as a ranking of the words that mattered.",
         "with care": "This attention is a hint, not a reason: show it only beside deletion or gradients.",
         "no": "Do not show this attention as the reason for a prediction.",
-        "cannot say": "Too few challenges were run to say what this attention may be used for.",
+        "cannot say": "There is too little to say what this attention may be used for.",
     }[reason.answer]
 
 
 def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...]) -> str:
-    judged = next((line.estimate.judged for line in lines), 0)
+    least, most = (pick((line.estimate.judged for line in lines), default=0) for pick in (min, max))
+    judged = f"{most} instances" if least == most else f"{least} to {most} instances"
     depends = {
         "supports": "the predictions depend on the attention weights",
         "mixed": "the predictions depend somewhat on the attention weights",
         "against": "the predictions hardly depend on the attention weights",
-        UNKNOWN: "whether the predictions depend on the attention weights was not examined",
+        UNSETTLED: "whether the predictions depend on the attention weights is not settled",
+        UNKNOWN: "whether the predictions depend on the attention weights was not judged",
     }[weighed.depends]
     ranks = {
-        "supports": "the weights rank the states that matter",
-        "mixed": "the weights rank the states that matter only in part",
-        "against": "the weights do not rank the states that matter",
-        UNKNOWN: "whether they rank the states that matter was not examined",
+        "supports": "the weights rank the states that carry evidence",
+        "mixed": "the weights rank the states that carry evidence only in part",
+        "against": "the weights do not rank the states that carry evidence",
+        UNSETTLED: "whether they rank the states that carry evidence is not settled",
+        UNKNOWN: "whether they rank the states that carry evidence was not judged",
     }[weighed.ranks]
     stands = {
-        "supports": "those states still stand for their words",
-        "mixed": "those states stand for their words only in part",
-        "against": "those states do not stand for their words",
-        UNKNOWN: "whether those states stand for their words was not examined",
+        "supports": "states still stand for their words",
+        "mixed": "states stand for their words only in part",
+        "against": "states do not stand for their words",
+        UNSETTLED: "whether states stand for their words is not settled",
+        UNKNOWN: "whether states stand for their words was not judged",
     }[weighed.stands]
-    may = {"yes": "may", "with care": "may, with care,", "no": "may not", "cannot say": "cannot yet be told to"}
+    may = {
+        "yes": "may",
+        "with care": "may, with care,",
+        "no": "may not",
+        "cannot say": "should not yet",
+    }
     reason, check, one = (may[goal.answer] for goal in goals)
     uses = (
         f"A model developer {reason} read from it which input words mattered to a prediction. "
         f"The model's builder {check} use it to check that the model looks where it should. "
         f"It {one} be presented as the one reason for a decision to someone whom the decision concerns."
     )
-    return f"On {judged} instances, {depends}; {ranks}; and {stands}. {uses}"
+    return f"On {judged}, {depends}; {ranks}; and {stands}. {uses}"

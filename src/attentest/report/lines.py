@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import cast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
 
-from attentest.report.thresholds import band_of
+import numpy as np
+import pyarrow as pa
+
+from attentest.measures.bootstrap import bootstrap_paired_difference
+from attentest.report.thresholds import FEWEST, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -26,32 +31,31 @@ def percent(share: float) -> str:
 def accuracy_line(instances: Findings) -> Line:
     """Is the model worth asking about?"""
     right = estimate(instances, "accuracy")
-    return Line(
-        "accuracy",
-        "Does the model predict well?",
-        f"{right} correct",
-        f"It is right {percent(right.value)} of the time; what follows explains these predictions, not the world.",
-        "context",
-        right,
-        "setting",
-    )
+    labels = instances.table["label"].to_numpy()
+    most = float(np.bincount(labels).max() / len(labels))
+    reading = f"It is right {percent(right.value)} of the time; what follows explains these predictions, not the world."
+    if right.low <= most:
+        reading = (
+            f"It may be no better than always giving the most frequent class ({percent(most)}): "
+            "there may be nothing to explain."
+        )
+    return Line("accuracy", "Does the model predict well?", f"{right} correct", reading, "context", right, "setting")
 
 
 def uniform_line(uniform: Findings) -> Line:
-    """Does the output depend on attention at all?"""
+    """Does the output change without attention?"""
     flipped, before, after = (estimate(uniform, m) for m in ("flipped", "accuracy", "accuracy_uniform"))
-    tone = _tone("flips", flipped)
-    reading = {
+    words = {
         "supports": "Switching attention off changes many decisions: the model uses where it looks.",
-        "against": "Switching attention off changes almost no decision: the model hardly needs it.",
+        "against": "Switching attention off changes almost no decision: where the model looks hardly shows.",
         "mixed": "Switching attention off changes some decisions.",
-    }[tone]
-    cost = f"Accuracy {before.value:.3f} → {after.value:.3f}."
+    }
+    tone = tone_of("flips", flipped)
     return Line(
         "uniform",
-        "Do decisions need attention? (uniform weights)",
+        "Do decisions change without attention? (uniform weights)",
         f"{flipped} of decisions change",
-        f"{reading} {cost}",
+        f"{_said(words, tone, flipped)} Accuracy {before.value:.3f} → {after.value:.3f}.",
         tone,
         flipped,
         "states",
@@ -61,18 +65,17 @@ def uniform_line(uniform: Findings) -> Line:
 def permutation_line(permutation: Findings) -> Line:
     """Does it matter which state gets which weight?"""
     change, flips = (estimate(permutation, m) for m in ("median_change", "flips"))
-    tone = _tone("change", change)
-    reading = {
+    words = {
         "supports": "Shuffling the weights moves the prediction: it matters which word gets which weight.",
         "against": "Shuffling the weights hardly moves the prediction: it hardly matters which word gets which weight.",
         "mixed": "Shuffling the weights moves the prediction somewhat.",
-    }[tone]
-    turned = f"It turns the decision in {percent(flips.value)} of shuffles."
+    }
+    tone = tone_of("change", change)
     return Line(
         "permutation",
         "Does it matter which word gets which weight? (permutation)",
         f"{change} median change of ŷ",
-        f"{reading} {turned}",
+        f"{_said(words, tone, change)} It turns the decision in {percent(flips.value)} of shuffles.",
         tone,
         change,
         "states",
@@ -82,42 +85,51 @@ def permutation_line(permutation: Findings) -> Line:
 def adversary_line(adversary: Findings) -> Line:
     """Would a quite different attention have done?"""
     ratio, top, met = (estimate(adversary, m) for m in ("ratio", "top_changed", "certified"))
-    tone = _tone("ratio", ratio)
-    reading = {
+    words = {
         "supports": "Little of the attention could be otherwise without changing the prediction.",
-        "against": "Nearly any other attention would have given the same prediction; this one is not unique.",
-        "mixed": "Quite different attentions give the same prediction.",
-    }[tone]
-    proof = f"The largest difference is proved for {percent(met.value)} of instances, a lower bound for the rest."
-    if met.value in (0, 1):
-        proof = "This is proved for every instance." if met.value else "This is a lower bound, found by search."
-    short, often = estimate(adversary, "shortfall"), estimate(adversary, "short_by_05")
-    if short.judged and met.value:
-        proof += f" The published search falls short of it by {short.value:.3f} JSD on average"
-        proof += f", by more than .05 in {percent(often.value)} of instances."
+        "against": "Nearly any other attention would have given this prediction; this one is not unique.",
+        "mixed": "Quite different attentions give this prediction.",
+    }
+    tone = tone_of("ratio", ratio)
+    given = re.search(r"epsilon=([0-9.e-]+)", adversary.challenge)
     return Line(
         "adversary",
         "Could attention be otherwise, with the same prediction? (adversary)",
-        f"{ratio} of the largest possible difference",
-        f"{reading} In {percent(top.value)} of instances even the top word can be another one. {proof}",
+        f"{ratio} of the largest possible difference, within ε = {given[1] if given else '0.01'}",
+        f"{_said(words, tone, ratio)} In {percent(top.value)} of instances even the top word can be another one. "
+        f"{_proof(adversary, met)}",
         tone,
         ratio,
         "states",
     )
 
 
-def states_line(agreement: Findings) -> Line | None:
+def _proof(adversary: Findings, met: Estimate) -> str:
+    """How sure the largest difference is, and how far the published search falls short of it."""
+    upper, short, often = (estimate(adversary, m) for m in ("upper", "shortfall", "short_by_05"))
+    if not upper.judged:
+        return "The largest difference was searched for: more may be possible."
+    exact = len(adversary.table["adversarial_probabilities"][0]) == 2
+    proof = f"That no larger difference is possible is proved{'' if exact else ', to within .01,'} for "
+    proof += "every instance." if met.value == 1 else f"{percent(met.value)} of instances; for the rest more may be."
+    if short.judged:
+        proof += f" The published search falls short by {short.value:.3f} JSD on average"
+        proof += f", by more than .05 in {percent(often.value)} of instances."
+    return proof
+
+
+def evidence_line(agreement: Findings) -> Line | None:
     """Does attention rank the states the output depends on?"""
     return _rank_line(
         agreement,
-        "attention~state_erasure",
+        "attention~state_evidence",
         "states",
-        "Does attention rank the states the output depends on?",
+        "Does attention rank the states that carry evidence?",
         "states",
         {
-            "supports": "Yes: states with more weight matter more to the output.",
-            "against": "No: a state's weight says little about what erasing that state would do.",
-            "mixed": "Only in part: weight and the effect of erasing a state agree loosely.",
+            "supports": "Yes: attention looks where there is something to see.",
+            "against": "No: what a state says has little to do with the weight it gets.",
+            "mixed": "Only in part: states with more weight say more than others, but loosely.",
         },
     )
 
@@ -168,48 +180,60 @@ def deletion_line(agreement: Findings) -> Line | None:
             "mixed": "Only in part: the two rankings agree loosely.",
         },
     )
-    if line is None or not _has(agreement, "gradient~leave_one_out"):
-        return line
-    control = estimate(agreement, "gradient~leave_one_out.captured")
-    better = "more" if control.low > line.estimate.high else "less" if control.high < line.estimate.low else "as much"
-    as_than = "than" if better != "as much" else "as"
-    extra = f" Gradients capture {better} {as_than} attention does ({control.value:.2f})."
-    return Line(**{**line.__dict__, "reading": line.reading + extra})
+    if line is None:
+        return None
+    return Line(**{**line.__dict__, "reading": line.reading + _beside_gradients(agreement)})
+
+
+def _beside_gradients(agreement: Findings) -> str:
+    """Whether gradients find what deletion finds better than attention does, text by text."""
+    pairs = ("gradient~leave_one_out", "attention~leave_one_out")
+    if not all(_has(agreement, pair) for pair in pairs):
+        return ""
+    theirs, ours = (agreement.rows({"pair": pair})["captured"].cast(pa.float64()).to_numpy() for pair in pairs)
+    both = ~(np.isnan(theirs) | np.isnan(ours))
+    if both.sum() < FEWEST:
+        return ""
+    difference = bootstrap_paired_difference(theirs[both], ours[both])
+    control = f"({theirs[both].mean():.2f})"
+    if difference.low > 0:
+        return f" Gradients capture more of it than attention {control}."
+    if difference.high < 0:
+        return f" Gradients capture less of it than attention {control}."
+    return f" Gradients and attention cannot be told apart here {control}."
 
 
 def rationale_line(rationale: Findings, planted: bool) -> Line:
     """Does attention point at marked tokens?"""
-    own = estimate(rationale, "attention.average_precision")
-    chance = estimate(rationale, "chance")
-    left = max(1 - chance.value, 1e-9)
-    tone = _tone("precision", own, lambda value: (value - chance.value) / left)
+    own, chance = estimate(rationale, "attention.average_precision"), estimate(rationale, "chance")
     others = [
         (m.where["explainer"], estimate(rationale, m).value)
         for m in rationale.measures
         if m.column == "average_precision" and m.where["explainer"] != "attention"
     ]
     best = max(others, key=lambda pair: pair[1], default=None)
-    beside = f" Chance gives {chance.value:.2f}" + (f", {best[0]} {best[1]:.2f}." if best else ".")
+    beside = f"A random order reaches {chance.value:.2f}" + (f", {best[0]} {best[1]:.2f}." if best else ".")
     if not planted:
         return Line(
             "rationale",
             "Does attention look like what people marked? (plausibility)",
             f"{own} average precision",
-            f"This is plausibility, not faithfulness: people's marks say nothing about the model.{beside}",
+            f"This is plausibility, not faithfulness: people's marks say nothing about the model. {beside}",
             "context",
             own,
             "setting",
         )
     words = {
-        "supports": "Attention finds the words that decide the label",
-        "against": "Attention does no better than chance at finding the words that decide the label",
-        "mixed": "Attention finds the words that decide the label only a little better than chance",
-    }[tone]
+        "supports": "Attention finds the words that decide the label.",
+        "against": "Attention does no better than a random order at finding the words that decide the label.",
+        "mixed": "Attention finds the words that decide the label only a little better than a random order.",
+    }
+    tone = tone_of("precision", own, chance=chance.value)
     return Line(
         "rationale",
         "Does attention point at the words that decide the label? (planted truth)",
         f"{own} average precision",
-        f"{words}.{beside}",
+        f"{_said(words, tone, own)} {beside}",
         tone,
         own,
         "tokens",
@@ -228,7 +252,7 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
         ("instances", accuracy_line),
         ("uniform", uniform_line),
         ("permutation", permutation_line),
-        ("agreement", states_line),
+        ("agreement", evidence_line),
         ("adversary", adversary_line),
         ("agreement", tokens_line),
         ("agreement", gradient_line),
@@ -241,21 +265,29 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
 
 
 def _rank_line(
-    agreement: Findings, pair: str, key: str, question: str, about: str, words: dict[str, str]
+    agreement: Findings,
+    pair: str,
+    key: str,
+    question: str,
+    about: Literal["states", "tokens"],
+    words: Mapping[str, str],
 ) -> Line | None:
     if not _has(agreement, pair):
         return None
     tau, significant, held = (estimate(agreement, f"{pair}.{name}") for name in ("tau", "significant", "captured"))
-    tone = _tone("captured", held)
-    reading = f"{words[tone]} τ is significant in {percent(significant.value)} of instances."
-    result = f"captures {held} (0 chance, 1 best); τ = {tau}"
-    return Line(key, question, result, reading, tone, held, about)  # type: ignore[arg-type]
+    tone = tone_of("captured", held)
+    reading = f"{_said(words, tone, held)} τ is significant in {percent(significant.value)} of instances."
+    return Line(key, question, f"captures {held} (0 blind, 1 best); τ = {tau}", reading, tone, held, about)
+
+
+def _said(words: Mapping[str, str], tone: Tone, found: Estimate) -> str:
+    """The words for a tone; an unsettled one says what would settle it."""
+    if tone in words:
+        return words[tone]
+    if found.judged < FEWEST:
+        return f"{found.judged} texts are too few to say; {FEWEST} or more are needed."
+    return "Not settled: the interval crosses a threshold."
 
 
 def _has(findings: Findings, pair: str) -> bool:
     return any(measure.where.get("pair") == pair for measure in findings.measures)
-
-
-def _tone(key: str, value: Estimate, scale: Callable[[float], float] = lambda v: v) -> Tone:
-    low, high = (value.low, value.high) if value.low == value.low else (value.value, value.value)
-    return cast("Tone", band_of(key, scale(low), scale(high)))

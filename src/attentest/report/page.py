@@ -80,8 +80,9 @@ def write_report(run: RunFolder, verdict: Verdict, target: Path) -> None:
 def page(run: RunFolder, verdict: Verdict) -> str:
     """The page as text."""
     record = run.record
-    named = {name.split("-")[0]: name for name in reversed(run.challenges)}
-    found = {name: run.findings(file) for name, file in named.items()}
+    every = {name: run.findings(name) for name in run.challenges}
+    # A challenge run with several parameters is drawn once; every one has its numbers.
+    found = {findings.name: every[run.named(findings.name) or name] for name, findings in every.items()}
     corpus = record["fields"].get("corpus", {})
     names = [str(name) for name in corpus.get("classes", [])]
     predicted: list[int] = next((f.table["predicted"].to_pylist() for f in found.values()), [])
@@ -102,9 +103,9 @@ def page(run: RunFolder, verdict: Verdict) -> str:
         figures=list(_figures(found, palette)),
         attacked="adversary" in found,
         examples=list(_examples(found, palette, names)),
-        numbers=_numbers(found, names),
+        numbers=_numbers(every, names),
         particulars=_particulars(record),
-        files=list(_files(record["finished"], found)),
+        files=list(_files(record["finished"], every)),
         run=run.path.name,
     )
 

@@ -44,6 +44,7 @@ TONES: Final = {
     "supports": ("✓", "speaks for it", "green"),
     "mixed": ("~", "mixed", "yellow"),
     "against": ("✗", "speaks against it", "red"),
+    "unsettled": ("?", "not settled", "dim"),
     "context": ("·", "for context", "dim"),
 }
 ANSWERS: Final = {
@@ -112,7 +113,8 @@ def verdict_table(verdict: Verdict) -> Table:
     for line in verdict.lines:
         symbol, word, style = TONES[line.tone]
         reading = Text.assemble((f"{symbol} {word}. ", f"bold {style}"), visible(line.reading))
-        table.add_row(Text(visible(line.question)), Text(visible(line.result)), reading, end_section=True)
+        result = Text(f"{visible(line.result)}\n{line.estimate.judged:,} judged")
+        table.add_row(Text(visible(line.question)), result, reading, end_section=True)
     return table
 
 

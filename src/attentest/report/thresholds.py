@@ -1,15 +1,23 @@
 """Where the verdict draws its lines; the one place to change them.
 
-PROVISIONAL. These are judgements, not measurements: they will be replaced by error rates of every challenge
-on models whose attention is faithful, or unfaithful, by construction. A line counts as *supporting* or
-*against* only when its whole 95 % interval lies beyond the threshold; anything else is *mixed*.
+PROVISIONAL. These are judgements, not measurements, made with results on the built-in corpus in view: they will be
+replaced by error rates of every challenge on models whose attention is faithful, or unfaithful, by construction.
+A line *supports*, is *against* or is *mixed* only when its whole 95 % interval lies on one side of, or between, the two
+marks. An interval that crosses a mark, or stands on fewer than ``FEWEST`` texts, settles nothing: *unsettled*.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-__all__ = ["THRESHOLDS", "Band", "band_of"]
+from attentest.report.verdict import Tone
+from attentest.store.summary import Estimate
+
+__all__ = ["FEWEST", "THRESHOLDS", "Band", "tone_of"]
+
+#: Below this many judged texts a 95 % interval covers too little to be believed.
+FEWEST = 30
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ THRESHOLDS: dict[str, Band] = {
     "captured": Band(
         0.4,
         0.75,
-        "How much of an effect the top words capture, between chance (0) and the best choice (1). Gradients reach "
+        "How much of an effect the top words capture, between a blind choice (0) and the best (1). Gradients reach "
         "about .75 of deletion on the built-in corpus: an attention that does as well may be read as they are. "
         "Below .4 most of what matters is elsewhere. This decides, not τ, because τ counts the order of words that "
         "do not matter.",
@@ -51,14 +59,25 @@ THRESHOLDS: dict[str, Band] = {
     "precision": Band(
         0.0,
         0.2,
-        "Average precision above chance, as a share of what is left above it: no better than chance speaks against.",
+        "Average precision above a random order's, as a share of what is left above it: no better than a random "
+        "order speaks against.",
     ),
 }
 
 
-def band_of(key: str, low: float, high: float) -> str:
-    """``supports``, ``against`` or ``mixed``, by where the whole interval lies."""
+def tone_of(key: str, found: Estimate, *, chance: float = 0.0) -> Tone:
+    """What an estimate says by where its whole interval lies; above ``chance`` when that is given."""
     band = THRESHOLDS[key]
-    if band.supports >= band.against:
-        return "supports" if low >= band.supports else "against" if high <= band.against else "mixed"
-    return "supports" if high <= band.supports else "against" if low >= band.against else "mixed"
+    if found.judged < FEWEST or math.isnan(found.low):
+        return "unsettled"
+    low, high = ((value - chance) / (1 - chance) for value in (found.low, found.high))
+    if band.supports < band.against:
+        low, high = -high, -low
+    against, supports = sorted((band.against, band.supports))
+    if band.supports < band.against:
+        against, supports = -supports, -against
+    if low >= supports:
+        return "supports"
+    if high <= against:
+        return "against"
+    return "mixed" if low > against and high < supports else "unsettled"

@@ -13,7 +13,7 @@ from attentest.store.summary import Estimate
 
 __all__ = ["Goal", "Line", "Tone", "Verdict"]
 
-Tone = Literal["supports", "mixed", "against", "context"]
+Tone = Literal["supports", "mixed", "against", "unsettled", "context"]
 
 
 @dataclass(frozen=True)

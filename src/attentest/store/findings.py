@@ -7,7 +7,7 @@ so a summary, a report or a query needs no code of the challenge that wrote it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +40,11 @@ class Findings:
     challenge: str
     measures: tuple[Measure, ...]
     table: pa.Table
+
+    @property
+    def name(self) -> str:
+        """The challenge's name, without its parameters."""
+        return self.challenge.partition("(")[0]
 
     def rows(self, where: Mapping[str, str] | None = None) -> pa.Table:
         """The rows that satisfy equalities such as ``{"pair": "attention~gradient"}``."""
@@ -96,8 +101,3 @@ def read_findings(path: Path) -> Findings:
         raise StorageError(
             f"Findings {path} cannot be read ({reason}). Delete the file and run the audit again to recompute it."
         ) from error
-
-
-def batches_of(path: Path, size: int = 2048) -> Iterator[pa.RecordBatch]:
-    """The rows of a findings file, a few at a time."""
-    yield from pq.ParquetFile(path, page_checksum_verification=True).iter_batches(size)

@@ -93,8 +93,9 @@ class RunFolder:
         return [name.removeprefix("findings/").removesuffix(".parquet") for name in names]
 
     def named(self, challenge: str) -> str | None:
-        """The first findings of a challenge of this name, whatever its parameters."""
-        return next((c for c in self.challenges if c == challenge or c.startswith(f"{challenge}-")), None)
+        """The findings of a challenge of this name: with its default parameters, or else with others."""
+        variants = [c for c in self.challenges if c == challenge or c.startswith(f"{challenge}-")]
+        return min(variants, key=len, default=None)
 
     def findings(self, challenge: str) -> Findings:
         """The findings of one challenge."""
@@ -104,9 +105,13 @@ class RunFolder:
 
 
 def runs_in(root: Path) -> Iterator[RunFolder]:
-    """Every run below a folder, newest first."""
+    """Every run below a folder, the one touched last first."""
+
+    def touched(path: Path) -> float:
+        return max(file.stat().st_mtime for name in ("run.json", "report.html") if (file := path / name).exists())
+
     found = (path.parent for path in root.glob("*/run.json"))
-    yield from (RunFolder(p) for p in sorted(found, key=lambda p: -(p / "run.json").stat().st_mtime))
+    yield from (RunFolder(path) for path in sorted(found, key=touched, reverse=True))
 
 
 def find_run(text: str, root: Path) -> RunFolder:

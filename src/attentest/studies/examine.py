@@ -35,10 +35,18 @@ class _Marks:
     def of(cls, split: Split) -> _Marks | None:
         if not split.has("rationale"):
             return None
-        lists = pa.concat_arrays(split.table["rationale"].chunks)
-        lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return cls(lists.flatten().to_numpy(zero_copy_only=False), offsets)
+        offsets = np.concatenate([[0], np.cumsum(split.lengths)])
+        values = np.zeros(offsets[-1], bool)
+        start = 0
+        for chunk in split.table["rationale"].chunks:
+            # A text without marks has none that decides; the others have one flag per token.
+            marked = np.repeat(
+                chunk.is_valid().to_numpy(zero_copy_only=False), split.lengths[start : start + len(chunk)]
+            )
+            place = values[offsets[start] : offsets[start + len(chunk)]]
+            place[marked] = chunk.flatten().to_numpy(zero_copy_only=False)
+            start += len(chunk)
+        return cls(values, offsets)
 
     def batch(self, batch: Batch) -> torch.Tensor:
         """The flags of a batch at the positions of its real tokens."""
@@ -66,7 +74,7 @@ def examine(
     Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
     depend on how many there are.
     """
-    marks, tokens = _Marks.of(split), split.table["tokens"]
+    marks, tokens = _Marks.of(split), Split(split.table.select(["tokens"]))
 
     @torch.no_grad()
     def examined(batch: Batch) -> dict[str, pa.Table]:
@@ -76,7 +84,7 @@ def examine(
             batch,
             subject.read(batch),
             seed,
-            pa.concat_arrays(tokens.take(pa.array(batch.rows.cpu().numpy())).chunks),
+            tokens.take(batch.rows.cpu().numpy()).table["tokens"].chunk(0),
             None if marks is None else marks.batch(batch),
         )
         found = {

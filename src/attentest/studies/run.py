@@ -22,11 +22,11 @@ from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
 from attentest.data.vectors import load_vectors
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import CheckpointError, InputError, NotApplicable
+from attentest.errors import CheckpointError, InputError, NotApplicable, StorageError
 from attentest.models.classifier import Architecture, Classifier
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
-from attentest.store.atomic import checksum, make_folder
+from attentest.store.atomic import checksum, make_folder, replacing
 from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.examine import examine
 from attentest.training.checkpoints import (
@@ -39,7 +39,7 @@ from attentest.training.loop import Training, best_epoch, fit
 
 __all__ = ["Run", "execute", "train"]
 
-MODEL, VOCABULARY = "model.safetensors", "vocabulary.json"
+MODEL, VOCABULARY, TEXTS = "model.safetensors", "vocabulary.json", "training-texts.u64"
 #: Raised when the columns or the meaning of findings change, so that old ones are not taken for new.
 SCHEMA = 1
 
@@ -127,6 +127,14 @@ class Run:
             "training": asdict(self.training),
         }
 
+    def seen_in_training(self) -> int:
+        """How many of the texts to examine the trained model it is given was trained on."""
+        path = None if self.model_from is None else self.model_from.path / TEXTS
+        if path is None or not path.is_file():
+            return 0
+        known = np.frombuffer(path.read_bytes(), dtype=np.uint64)
+        return int(np.isin(_hashes(_examined(self)), known).sum())
+
     @property
     def id(self) -> str:
         """The corpus's name and a hash of the fields."""
@@ -192,11 +200,30 @@ def _prepared(
     else:
         architecture = run.architecture
         model, vocabulary, about = _trained(run, where, progress)
+    with replacing(path / TEXTS) as temporary:
+        temporary.write_bytes(_training_texts(run, source))
+    folder.finish(TEXTS)
     save_vocabulary(path / VOCABULARY, vocabulary)
     folder.finish(VOCABULARY, words=len(vocabulary))
     save_classifier(path / MODEL, model, architecture)
     folder.finish(MODEL, **{**about, "key": run.model_key})
     return folder, model, vocabulary
+
+
+def _training_texts(run: Run, source: Path | None) -> bytes:
+    """The hashes of the texts the model was trained on, as another run kept them or from the corpus itself."""
+    if source is None:
+        return np.unique(_hashes(run.corpus["train"])).tobytes()
+    kept = source / TEXTS
+    return kept.read_bytes() if kept.is_file() else b""
+
+
+def _hashes(split: Split) -> np.ndarray:
+    """A 64-bit hash of every text, to tell whether two splits share some."""
+    texts = (" ".join(tokens) for tokens in split.table["tokens"].to_pylist())
+    return np.array(
+        [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "big") for t in texts], dtype=np.uint64
+    )
 
 
 def _same_model(run: Run, root: Path) -> Path | None:
@@ -205,7 +232,10 @@ def _same_model(run: Run, root: Path) -> Path | None:
         return run.model_from.path
     key = run.model_key
     for other in runs_in(root):
-        entry = other.record["finished"].get(MODEL, {})
+        try:
+            entry = other.record["finished"].get(MODEL, {})
+        except StorageError:
+            continue  # a neighbour that cannot be read is not this run's concern
         if entry.get("key") == key and other.is_finished(MODEL) and other.is_finished(VOCABULARY):
             return other.path
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -49,8 +50,8 @@ class Training:
         for field, lowest in (("epochs", 1), ("batch_size", 1), ("patience", 0)):
             if getattr(self, field) < lowest:
                 raise InputError(f"{field}={getattr(self, field)} must be at least {lowest}.")
-        if self.learning_rate <= 0:
-            raise InputError(f"learning_rate={self.learning_rate} must be above zero.")
+        if not 0 < self.learning_rate < math.inf:
+            raise InputError(f"learning_rate={self.learning_rate} must be a number above zero.")
         if self.select not in ("auto", *SCORES):
             raise InputError(f"select={self.select!r} must be one of auto, {', '.join(SCORES)}.")
 

@@ -13,6 +13,7 @@ import typer
 
 from attentest import __version__
 from attentest.cli import audit, look
+from attentest.cli.corpora import corpora_app
 from attentest.errors import AttentestError
 
 __all__ = ["app", "main"]
@@ -32,6 +33,7 @@ app.command("audit")(audit.audit)
 app.command("train")(audit.train)
 app.command("show")(look.show)
 app.command("list")(look.list_)
+app.add_typer(corpora_app, name="corpora")
 
 
 def _version(value: bool) -> None:

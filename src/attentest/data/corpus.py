@@ -6,12 +6,14 @@ A split is an Arrow table, so it can be memory-mapped, and no Python object exis
     label      int32          index into the corpus's classes
     second     list<string>   the query text of a pair, where there is one
     rationale  list<bool>     one flag per token: does it decide the label (or did a person say so)?
+    target     list<string>   the text to generate, for translation
+    alignment  list<string>   source-target links of a translation, counted from 0
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -36,6 +38,8 @@ class Provenance:
     licence: str = "not stated"
     citation: str = ""
     left_out: tuple[str, ...] = ()
+    #: What is missing from the corpus on this machine, named wherever it is used; empty when complete.
+    partial: str = ""
     #: What the rationale column means: "planted" (the generator knows), "human", or "" (none).
     rationale: Literal["planted", "human", ""] = ""
 
@@ -55,6 +59,7 @@ class Split:
         *,
         second: Sequence[Sequence[str]] | None = None,
         rationale: Sequence[Sequence[bool]] | None = None,
+        target: Sequence[Sequence[str]] | None = None,
     ) -> Split:
         """A split from plain Python sequences."""
         columns = {
@@ -66,6 +71,8 @@ class Split:
             columns["second"] = pa.array(second, pa.list_(pa.string()))
         if rationale is not None:
             columns["rationale"] = pa.array(rationale, pa.list_(pa.bool_()))
+        if target is not None:
+            columns["target"] = pa.array(target, pa.list_(pa.string()))
         return cls(pa.table(columns).combine_chunks())
 
     def __len__(self) -> int:
@@ -95,7 +102,26 @@ class Split:
 
     def take(self, rows: Iterable[int]) -> Split:
         """The split restricted to these rows, in this order."""
-        return Split(self.table.take(pa.array(list(rows), pa.int64())).combine_chunks())
+        return Split(_taken(self.table, np.fromiter(rows, np.int64)))
+
+
+def _taken(table: pa.Table, rows: np.ndarray) -> pa.Table:
+    """The rows in one chunk, gathered batch by batch: Arrow would first copy a table of many batches whole."""
+    order = np.argsort(rows, kind="stable")
+    batches = table.to_batches()
+    ends = np.cumsum([0, *(len(batch) for batch in batches)])
+    cuts = np.searchsorted(rows[order], ends)
+    parts = [
+        batch.take(pa.array(rows[order[low:high]] - start))
+        for batch, start, low, high in zip(batches, ends[:-1], cuts[:-1], cuts[1:], strict=True)
+        if high > low
+    ]
+    gathered = pa.Table.from_batches(parts, table.schema).combine_chunks()
+    if (order[1:] > order[:-1]).all():
+        return gathered
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return gathered.take(pa.array(places)).combine_chunks()
 
 
 @dataclass(frozen=True)
@@ -109,6 +135,8 @@ class Corpus:
     task: Task = "single"
     #: Smallest number of training texts a word must occur in to enter the vocabulary.
     min_frequency: int = field(default=1)
+    #: The digest, where it is already known; computing it reads every token.
+    known_digest: str = ""
 
     def __post_init__(self) -> None:
         for name, split in self.splits.items():
@@ -127,27 +155,29 @@ class Corpus:
     @cached_property
     def digest(self) -> str:
         """A hash of every instance of every split; part of a run's id."""
+        if self.known_digest:
+            return self.known_digest
         total = hashlib.sha256(repr((self.name, self.classes, self.task, self.min_frequency)).encode())
         for name in sorted(self.splits):
             total.update(name.encode())
             for column in self.splits[name].table.itercolumns():
-                for part in _flat(column.combine_chunks()):
+                for part in _flat(column):
                     total.update(part)
         return total.hexdigest()[:16]
 
 
-def _flat(array: pa.Array) -> Iterable[bytes]:
-    """The content of an Arrow array as bytes that do not depend on chunks or offsets."""
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    if pa.types.is_list(array.type):
-        yield pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).tobytes()
-        yield from _flat(array.flatten())
-    elif pa.types.is_string(array.type):
-        yield "\x1f".join(array.fill_null("").to_pylist()).encode()
-    else:
-        yield (
-            array.fill_null(0 if not pa.types.is_boolean(array.type) else False)
-            .to_numpy(zero_copy_only=False)
-            .tobytes()
-        )
+def _flat(column: pa.ChunkedArray) -> Iterator[bytes]:
+    """The content of a column as bytes that do not depend on how it is cut into chunks, one chunk at a time."""
+    if pa.types.is_list(column.type):
+        for chunk in column.chunks:
+            yield pc.list_value_length(chunk).fill_null(0).to_numpy(zero_copy_only=False).tobytes()
+        column = pa.chunked_array([chunk.flatten() for chunk in column.chunks], column.type.value_type)
+    if pa.types.is_string(column.type):
+        before = ""
+        for chunk in column.chunks:
+            if len(chunk):
+                yield (before + "\x1f".join(chunk.fill_null("").to_pylist())).encode()
+                before = "\x1f"
+        return
+    for chunk in column.chunks:
+        yield chunk.fill_null(False if pa.types.is_boolean(column.type) else 0).to_numpy(zero_copy_only=False).tobytes()

@@ -84,6 +84,9 @@ def corpus_from_files(
         _refuse_labels_outside(rows, parts, columns.label, "training", {rows.labels[i] for i in parts["train"]})
     else:
         _refuse_labels_outside(rows, parts, columns.label, "the model", set(classes))
+    texts = {name: {" ".join(rows.tokens[row]) for row in parts[name]} for name in FRACTIONS}
+    shared = len(texts["test"] & (texts["train"] | texts["dev"]))
+    notes = [f"{shared} {'text' if shared == 1 else 'texts'} of test also in train or dev"] if shared else []
     cut = f"; {' and '.join(missing)} cut from train (stratified, seed {seed})" if missing else ""
     return Corpus(
         stem_of(table.path),
@@ -92,7 +95,7 @@ def corpus_from_files(
         Provenance(
             source=str(path) if test is None else f"{path}, test: {test}",
             preparation=f"{preparation}{cut}",
-            left_out=tuple(rows.left_out),
+            left_out=(*rows.left_out, *notes),
             rationale="" if rows.rationale is None else "human",
         ),
         task="single" if columns.second is None else "pair",
@@ -142,7 +145,7 @@ def _joined(table: Table, rows: Rows, test_table: Table, others: Rows) -> Rows:
 def _cut(rows: Rows, train: Sequence[int], missing: Sequence[str], seed: int) -> dict[str, list[int]]:
     """The training rows without, and with, the splits that are missing."""
     places = stratified(
-        [rows.ids[row] for row in train],
+        [" ".join(rows.tokens[row]) for row in train],  # by text, so that repeated ones stay together
         [rows.labels[row] for row in train],
         fractions={name: FRACTIONS[name] for name in ("train", *missing)},
         seed=seed,

@@ -28,8 +28,7 @@ class Vocabulary:
         """The words occurring in at least ``min_frequency`` texts of this (training) split."""
         columns = ["tokens", *(["second"] if split.has("second") else [])]
         total: dict[str, int] = {}
-        for column in columns:
-            lists = _as_array(split.table[column])
+        for lists in (chunk for column in columns for chunk in split.table[column].chunks):
             coded = lists.flatten().dictionary_encode()
             texts = np.repeat(np.arange(len(lists)), _lengths(lists))
             indices = coded.indices.to_numpy(zero_copy_only=False)
@@ -50,26 +49,21 @@ class Vocabulary:
 
     def encode(self, lists: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
         """Token lists as one flat array of indices, and the offset at which each text begins."""
-        array = _as_array(lists)
-        coded = array.flatten().dictionary_encode()
-        lookup = np.array([self.index.get(w, UNKNOWN) for w in coded.dictionary.to_pylist()], dtype=np.int32)
-        indices = coded.indices.to_numpy(zero_copy_only=False)
-        values = lookup[indices] if len(indices) else np.zeros(0, np.int32)
-        offsets = np.concatenate([[0], np.cumsum(_lengths(array))]).astype(np.int64)
-        return values, offsets
+        values = [np.zeros(0, np.int32)]
+        lengths = [np.zeros(1, np.int64)]
+        for chunk in lists.chunks:
+            coded = chunk.flatten().dictionary_encode()
+            lookup = np.array([self.index.get(w, UNKNOWN) for w in coded.dictionary.to_pylist()], dtype=np.int32)
+            if len(lookup):
+                values.append(lookup[coded.indices.to_numpy(zero_copy_only=False)])
+            lengths.append(_lengths(chunk))
+        return np.concatenate(values), np.cumsum(np.concatenate(lengths))
 
     def decode(self, indices: Sequence[int]) -> list[str]:
         """Indices as words."""
         return [self.words[i] for i in indices]
 
 
-def _as_array(lists: pa.ChunkedArray) -> pa.Array:
-    combined = lists.combine_chunks()
-    if isinstance(combined, pa.ChunkedArray):
-        combined = pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], lists.type)
-    return combined
-
-
-def _lengths(array: pa.Array) -> np.ndarray:
-    offsets = array.offsets.to_numpy(zero_copy_only=False)
-    return np.diff(offsets)
+def _lengths(lists: pa.Array) -> np.ndarray:
+    lengths: np.ndarray = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths

@@ -1,36 +1,29 @@
-"""The Stanford Sentiment Treebank, prepared as Jain & Wallace (2019) did."""
+"""The Stanford Sentiment Treebank, negative or positive, prepared as Jain & Wallace (2019) did."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
-from attentest.data.corpus import Corpus, Provenance, Split
-from attentest.data.location import read_split
+from attentest.data.corpora import treebank
+from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
+from attentest.data.sources.source import Source
+from attentest.errors import InputError
 
 __all__ = ["SST"]
 
-BRACKETS = ("-LRB-", "-RRB-")
-NEUTRAL = 2
-FIELDS = ("id", "tokens", "token_labels", "label")
+OFFICIAL = "the official splits"
+TABLE_1 = "Jain & Wallace 2019, Table 1"
+TABLE_5 = "Tutek & Šnajder 2020, Table 5"
+ALL_LENGTHS = "theirs counts 4 symbols and the words of all lengths: 16,171 words before the limits"
+OTHERWISE = "their preparation is not described; no cut of the official tokens gives it"
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A cleaned sentence: its tokens, and for each whether people gave it a sentiment."""
-
-    id: str
-    tokens: list[str]
-    rationale: list[bool]
-    label: int | None
-
-
-@dataclass(frozen=True)
-class SST:
-    """Film-review sentences, negative or positive; the rationale is the tokens people gave a sentiment."""
+class SST(Declared):
+    """Film-review sentences, negative or positive; the marks are what people gave a sentiment."""
 
     name: ClassVar[str] = "sst"
     summary: ClassVar[str] = "Sentences of film reviews, negative or positive (Stanford Sentiment Treebank)"
@@ -38,69 +31,49 @@ class SST:
     citation: ClassVar[str] = (
         "Socher et al. 2013, Recursive deep models for semantic compositionality over a sentiment treebank"
     )
+    homepage: ClassVar[str] = "https://nlp.stanford.edu/sentiment/"
+    sources: ClassVar[tuple[Source, ...]] = (treebank.SOURCE,)
+    splits: ClassVar[tuple[str, ...]] = treebank.SPLITS
+    fields: ClassVar[tuple[str, ...]] = treebank.FIELDS
+    labels: ClassVar[tuple[str | int | None, ...]] = (0, 1, None)
+    expected: ClassVar[tuple[Expected, ...]] = (
+        Expected("train", "rows", 8544, OFFICIAL),
+        Expected("dev", "rows", 1101, OFFICIAL),
+        Expected("test", "rows", 2210, OFFICIAL),
+        Expected("train", "class negative", 3034, TABLE_1, ("paper",)),
+        Expected("train", "class positive", 3321, TABLE_1, ("paper",)),
+        Expected("test", "class negative", 863, TABLE_1, ("paper",)),
+        Expected("test", "class positive", 862, TABLE_1, ("paper",)),
+        Expected("all", "vocabulary", 16175, TABLE_1, ("paper",), ALL_LENGTHS),
+        Expected("all", "average length", 19, TABLE_1, ("paper",)),
+        Expected("all", "vocabulary", 17310, TABLE_5, ("tutek_snajder",), OTHERWISE),
+        Expected("all", "average length", 17, TABLE_5, ("tutek_snajder",), "18 when rounded, 17 when cut"),
+    )
+    presets: ClassVar[Mapping[str, Callable[[], Declared]]] = {
+        "tutek_snajder": lambda: SST(more_than=0, drop_longest=False),
+    }
 
     #: Sentences must have more tokens than this.
     more_than: int = 5
     #: Leave out the longest sentence of every split, as the released code does.
     drop_longest: bool = True
+    #: What is marked: "tokens" with a sentiment of their own, or also the smallest "phrases" that have one.
+    marks: str = "tokens"
 
-    def load(self) -> Corpus:
+    def __post_init__(self) -> None:
+        if self.marks not in ("tokens", "phrases"):
+            raise InputError(f"Corpus {self.name!r}: marks={self.marks!r} is unknown. Write 'tokens' or 'phrases'.")
+
+    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
+        """The trees in train.txt, dev.txt and test.txt."""
+        return treebank.read_trees(folder)
+
+    def prepare(self, rows: Rows) -> Prepared:
         """The three official splits, cleaned and filtered."""
-        splits: dict[str, Split] = {}
+        splits: dict[str, Iterable[Instance]] = {}
         left_out: list[str] = []
-        for name in ("train", "dev", "test"):
-            kept, lines = self._kept([clean(row) for row in read_split("sst", name, FIELDS)])
-            splits[name] = Split.of(
-                [sentence.id for sentence in kept],
-                [sentence.tokens for sentence in kept],
-                [int(sentence.label or 0) for sentence in kept],
-                rationale=[sentence.rationale for sentence in kept],
-            )
-            left_out += [f"{name}: {line}" for line in lines]
-        return Corpus(
-            self.name,
-            ("negative", "positive"),
-            splits,
-            Provenance(
-                source="Stanford Sentiment Treebank, official splits",
-                preparation="bracket tokens dropped, lower case, non-word characters replaced by spaces; "
-                "official order shuffled, because it is sorted by label",
-                licence=self.licence,
-                citation=self.citation,
-                left_out=tuple(left_out),
-                rationale="human",
-            ),
-        )
-
-    def _kept(self, sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[str]]:
-        polar = [sentence for sentence in sentences if sentence.label is not None]
-        longest = max((len(sentence.tokens) for sentence in polar), default=0)
-        limit = longest if self.drop_longest else longest + 1
-        long_enough = [sentence for sentence in polar if len(sentence.tokens) > self.more_than]
-        kept = [sentence for sentence in long_enough if len(sentence.tokens) < limit]
-        lines = [
-            f"{count} {'sentence' if count == 1 else 'sentences'} left out: {reason}"
-            for count, reason in (
-                (len(sentences) - len(polar), "neutral"),
-                (len(polar) - len(long_enough), f"{self.more_than} tokens or fewer"),
-                (len(long_enough) - len(kept), f"{longest} tokens, the longest"),
-            )
-            if count
-        ]
-        return sorted(kept, key=_shuffled), lines
-
-
-def clean(row: dict[str, Any]) -> Sentence:
-    """A sentence without brackets, lower-cased, cut at non-word characters; parts keep their token's flag."""
-    parts = [
-        (part, label != NEUTRAL)
-        for token, label in zip(row["tokens"], row["token_labels"], strict=True)
-        if token not in BRACKETS
-        for part in re.sub(r"\W", " ", token.lower()).split()
-    ]
-    return Sentence(row["id"], [part for part, _ in parts], [flag for _, flag in parts], row["label"])
-
-
-def _shuffled(sentence: Sentence) -> bytes:
-    """A hash of the id to sort by: an order that tells nothing of the label and never changes."""
-    return hashlib.blake2b(sentence.id.encode(), digest_size=16).digest()
+        for split in self.splits:
+            sentences = (treebank.clean(row, phrases=self.marks == "phrases") for row in rows(split))
+            splits[split], lines = treebank.kept(sentences, self.more_than, self.drop_longest, split)
+            left_out += lines
+        return Prepared(splits, ("negative", "positive"), treebank.PREPARATION, left_out, rationale="human")

@@ -1,0 +1,65 @@
+"""Amazon reviews by stars, Zhang et al.'s files, as in Serrano & Smith (2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from attentest.data.cleaning import streamed
+from attentest.data.corpora.ag_news import ZHANG, zhang_rows
+from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
+from attentest.data.corpora.official_files import found
+from attentest.data.sources.archive import Archive
+
+__all__ = ["Amazon"]
+
+SERRANO = "Serrano & Smith 2019, Table 1"
+
+
+@dataclass(frozen=True)
+class Amazon(Declared):
+    """Reviews of products, by stars."""
+
+    name: ClassVar[str] = "amazon"
+    summary: ClassVar[str] = "Reviews of products, by one to five stars (Amazon, full)"
+    licence: ClassVar[str] = "none stated (research use)"
+    citation: ClassVar[str] = ZHANG
+    homepage: ClassVar[str] = "https://snap.stanford.edu/data/web-Amazon.html"
+    sources: ClassVar[tuple[Archive, ...]] = (
+        Archive("https://s3.amazonaws.com/fast-ai-nlp/amazon_review_full_csv.tgz"),
+    )
+    fields: ClassVar[tuple[str, ...]] = ("id", "title", "text", "label")
+    texts: ClassVar[tuple[str, ...]] = ()
+    labels: ClassVar[tuple[str | int | None, ...]] = tuple(range(5))
+    expected: ClassVar[tuple[Expected, ...]] = (
+        Expected("train", "rows", 3_000_000, SERRANO),
+        Expected("test", "rows", 650_000, SERRANO),
+        Expected("all", "average length", 73, SERRANO, because="of train and dev, perhaps without titles"),
+    )
+    min_frequency: ClassVar[int] = 5
+
+    #: Read the title before the review.
+    title: bool = True
+
+    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
+        """amazon_review_full's train.csv and test.csv: stars, title, text."""
+        files = {split: found(folder, f"{split}.csv") for split in ("train", "test")}
+        return {split: zhang_rows(path, ("title", "text")) for split, path in files.items()}
+
+    def prepare(self, rows: Rows) -> Prepared:
+        """A stream: 3 million reviews are never held at once."""
+        left_out: list[str] = []
+        return Prepared(
+            streamed(
+                rows,
+                lambda row: f"{row['title']} {row['text']}" if self.title else str(row["text"]),
+                lambda row: int(row["label"]),
+                left_out,
+            ),
+            ("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+            f"{'title and text' if self.title else 'text'}; spaCy tokens, lower case; a stratified tenth of train is "
+            "dev",
+            left_out,
+        )

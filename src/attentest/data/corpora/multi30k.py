@@ -1,0 +1,143 @@
+"""Multi30k: image captions in English and German, and the same with automatic word alignments."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import ClassVar
+
+from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
+from attentest.data.corpora.left_out import left_out_lines
+from attentest.data.corpora.official_files import found, lines
+from attentest.data.corpora.parallel import CLASSES, Parallel, sentence_pairs
+from attentest.data.corpus import Task
+from attentest.data.sources.archive import Archive
+from attentest.data.sources.source import Source
+from attentest.errors import InputError
+
+__all__ = ["Multi30k", "Multi30kAligned"]
+
+COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
+ALIGNED_COMMIT = "8c8823efab5a65ea85a9c04130b3622711d2fac5"
+CITATION = "Elliott et al. 2016, Multi30K: multilingual English-German image descriptions"
+LATER_TESTS = ("test_2017_flickr", "test_2017_mscoco", "test_2018_flickr")
+OFFICIAL = "official"
+#: The aligner's words: a no-break space is one, and double spaces are not.
+_WORD = re.compile(r"[^ \t]+")
+_LINK = re.compile(r"(\d+)-(\d+)")
+
+
+@dataclass(frozen=True)
+class Multi30k(Parallel):
+    """Captions of 31,000 images; test is test_2016_flickr, and later tests keep their names."""
+
+    name: ClassVar[str] = "multi30k"
+    summary: ClassVar[str] = "Image captions, English to German (Multi30k, task 1)"
+    licence: ClassVar[str] = "not stated (Flickr30k captions: research use)"
+    citation: ClassVar[str] = CITATION
+    homepage: ClassVar[str] = "https://github.com/multi30k/dataset"
+    sources: ClassVar[tuple[Source, ...]] = (
+        Archive(f"https://github.com/multi30k/dataset/archive/{COMMIT}.zip", members=("*/data/task1/raw/*",)),
+    )
+    splits: ClassVar[tuple[str, ...]] = ("train", "dev", "test_2016_flickr")
+    expected: ClassVar[tuple[Expected, ...]] = (
+        Expected("train", "instances", 29_000, OFFICIAL),
+        Expected("dev", "instances", 1_014, OFFICIAL),
+        Expected("test", "instances", 1_000, OFFICIAL),
+        Expected("test_2017_flickr", "instances", 1_000, OFFICIAL),
+        Expected("test_2017_mscoco", "instances", 461, OFFICIAL),
+        Expected("test_2018_flickr", "instances", 1_071, OFFICIAL),
+    )
+
+    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
+        """data/task1/raw/<split>.{en,de}, gzipped or not; the official name of dev is val."""
+        official = {split: "val" if split == "dev" else split for split in (*self.splits, *LATER_TESTS)}
+        return {
+            split: sentence_pairs(found(folder, f"{name}.en"), found(folder, f"{name}.de"), split)
+            for split, name in official.items()
+        }
+
+    def prepare(self, rows: Rows) -> Prepared:
+        """The official splits."""
+        names = {"train": "train", "dev": "dev", "test": "test_2016_flickr"}
+        names |= {split: split for split in LATER_TESTS if rows.has(split)}
+        return Prepared(
+            splits={split: self.instances(rows(name)) for split, name in names.items()},
+            classes=CLASSES,
+            preparation=f"{self.preparation}; test is test_2016_flickr",
+        )
+
+
+@dataclass(frozen=True)
+class Multi30kAligned(Declared):
+    """An earlier version of the same captions, already tokenised, with the silver alignment of their words."""
+
+    name: ClassVar[str] = "multi30k_aligned"
+    summary: ClassVar[str] = "Image captions, English to German, with automatic word alignments (Multi30k)"
+    task: ClassVar[Task] = "translate"
+    licence: ClassVar[str] = "not stated (Flickr30k captions: research use)"
+    citation: ClassVar[str] = (
+        f"{CITATION}; alignments: Pruthi et al. 2020, Learning to deceive with attention-based explanations"
+    )
+    homepage: ClassVar[str] = "https://github.com/danishpruthi/deceptive-attention"
+    sources: ClassVar[tuple[Source, ...]] = (
+        Archive(
+            f"https://github.com/danishpruthi/deceptive-attention/archive/{ALIGNED_COMMIT}.zip", members=("*.en-de.*",)
+        ),
+    )
+    splits: ClassVar[tuple[str, ...]] = ("train", "dev", "test")
+    fields: ClassVar[tuple[str, ...]] = ("id", "en", "de", "align")
+    texts: ClassVar[tuple[str, ...]] = ("en", "de")
+    min_frequency: ClassVar[int] = 2
+    expected: ClassVar[tuple[Expected, ...]] = (
+        Expected("train", "instances", 29_000, OFFICIAL),
+        Expected("dev", "instances", 1_014, OFFICIAL),
+        Expected("test", "instances", 1_000, OFFICIAL),
+    )
+
+    lowercase: bool = False
+
+    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
+        """<split>.en-de.{src,trg,align}."""
+        endings = ("src", "trg", "align")
+        return {split: _aligned([found(folder, f"{split}.en-de.{e}") for e in endings], split) for split in self.splits}
+
+    def prepare(self, rows: Rows) -> Prepared:
+        """The captions' own tokens; links are ``source-target``, counted from 0."""
+        left_out: list[str] = []
+        return Prepared(
+            splits={split: self._instances(split, rows(split), left_out) for split in self.splits},
+            classes=CLASSES,
+            preparation=f"the published tokens, {'lower case' if self.lowercase else 'case kept'}; silver alignments",
+            left_out=left_out,
+        )
+
+    def _instances(self, split: str, rows: Iterable[Row], left_out: list[str]) -> Iterator[Instance]:
+        reasons = Counter[str]()
+        for row in rows:
+            english, german = (
+                _WORD.findall(row[text].lower() if self.lowercase else row[text]) for text in ("en", "de")
+            )
+            links = row["align"].split()
+            if all(_within(link, english, german) for link in links):
+                yield Instance(row["id"], english, 0, target=german, alignment=links)
+            else:
+                reasons["an alignment to a word that is not there"] += 1
+        left_out += left_out_lines(split, "pair", reasons)
+
+
+def _within(link: str, source: Sequence[str], target: Sequence[str]) -> bool:
+    match = _LINK.fullmatch(link)
+    return match is not None and int(match[1]) < len(source) and int(match[2]) < len(target)
+
+
+def _aligned(paths: Sequence[Path], split: str) -> Iterator[Row]:
+    for number, (en, de, align) in enumerate(zip_longest(*map(lines, paths))):
+        if en is None or de is None or align is None:
+            raise InputError(f"{', '.join(map(str, paths))} must have as many lines: one ends at line {number}.")
+        if en.strip() and de.strip():
+            yield {"id": f"{split}-{number}", "en": en, "de": de, "align": align}

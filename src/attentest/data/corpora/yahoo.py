@@ -1,0 +1,79 @@
+"""Yahoo! Answers by topic, Zhang et al.'s files, as in Serrano & Smith (2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from attentest.data.cleaning import streamed
+from attentest.data.corpora.ag_news import ZHANG, zhang_rows
+from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
+from attentest.data.corpora.official_files import found
+from attentest.data.sources.archive import Archive
+from attentest.errors import InputError
+
+__all__ = ["Yahoo"]
+
+TOPICS = (
+    "society & culture",
+    "science & mathematics",
+    "health",
+    "education & reference",
+    "computers & internet",
+    "sports",
+    "business & finance",
+    "entertainment & music",
+    "family & relationships",
+    "politics & government",
+)
+PARTS = ("title", "question", "answer")
+SERRANO = "Serrano & Smith 2019, Table 1"
+
+
+@dataclass(frozen=True)
+class Yahoo(Declared):
+    """Questions with their best answer, by topic."""
+
+    name: ClassVar[str] = "yahoo"
+    summary: ClassVar[str] = "Questions with their best answer, by one of ten topics (Yahoo! Answers)"
+    licence: ClassVar[str] = "Yahoo! Webscope terms (research use)"
+    citation: ClassVar[str] = ZHANG
+    homepage: ClassVar[str] = "https://webscope.sandbox.yahoo.com/catalog.php?datatype=l"
+    sources: ClassVar[tuple[Archive, ...]] = (Archive("https://s3.amazonaws.com/fast-ai-nlp/yahoo_answers_csv.tgz"),)
+    fields: ClassVar[tuple[str, ...]] = ("id", *PARTS, "label")
+    texts: ClassVar[tuple[str, ...]] = ()
+    labels: ClassVar[tuple[str | int | None, ...]] = tuple(range(10))
+    expected: ClassVar[tuple[Expected, ...]] = (
+        Expected("train", "rows", 1_400_000, SERRANO),
+        Expected("test", "rows", 60_000, "Zhang et al. 2015"),
+        Expected("test", "instances", 50_000, SERRANO, because="Serrano & Smith made their own split of the source"),
+        Expected("all", "average length", 104, SERRANO, because="of train and dev of their own split"),
+    )
+    min_frequency: ClassVar[int] = 5
+
+    #: The texts that are read, one after the other.
+    parts: tuple[str, ...] = PARTS
+
+    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
+        """train.csv and test.csv: topic, title, question, best answer."""
+        files = {split: found(folder, f"{split}.csv") for split in ("train", "test")}
+        return {split: zhang_rows(path, PARTS) for split, path in files.items()}
+
+    def prepare(self, rows: Rows) -> Prepared:
+        """A stream: 1.4 million texts are never held at once."""
+        if other := [part for part in self.parts if part not in PARTS]:
+            raise InputError(f"parts names {other[0]!r}, which is not one of {', '.join(PARTS)}.")
+        left_out: list[str] = []
+        return Prepared(
+            streamed(
+                rows,
+                lambda row: " ".join(row[part] for part in self.parts),
+                lambda row: int(row["label"]),
+                left_out,
+            ),
+            TOPICS,
+            f"{', '.join(self.parts)} joined; spaCy tokens, lower case; a stratified tenth of train is dev",
+            left_out,
+        )

@@ -1,0 +1,1 @@
+"""Where corpora come from: an official archive, the hub, a folder."""

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.data.made_up_corpus import Toy, official
+
+from attentest.cli import main
+from attentest.cli.corpora import corpora_app
+from attentest.cli.main import app
+from attentest.data.corpora import CORPORA
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Run the command line in this process, with a data and a cache folder of its own and the toy corpus."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("ATTENTEST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setitem(CORPORA._table, "toy", Toy)
+    if all(group.name != "corpora" for group in app.registered_groups):
+        monkeypatch.setattr(app, "registered_groups", [])
+        app.add_typer(corpora_app, name="corpora")
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["attentest", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return call
+
+
+def fails_in_one_line(outcome: tuple[int, str, str], *said: str) -> None:
+    code, _, err = outcome
+    lines = [line for line in err.splitlines() if line.startswith("attentest:")]
+    assert code == 2, err
+    assert len(lines) == 1, err
+    for words in said:
+        assert words in lines[0]
+
+
+def test_the_list_says_what_is_on_this_machine_in_80_columns(run: Call, tmp_path: Path) -> None:
+    run("corpora", "get", "toy", "--from", official(tmp_path / "official"))
+    code, out, _ = run("corpora")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    lines = {line.split()[0]: line for line in out.splitlines() if line[:1].strip()}
+    assert lines["toy"].split()[1:3] == ["single", "yes"]
+    assert "built in" in lines["reviews"]
+    assert lines["imdb"].split()[2] == "no"
+
+
+def test_the_list_as_json_holds_what_a_program_needs(run: Call) -> None:
+    code, out, _ = run("corpora", "--json")
+    entries = {entry["name"]: entry for entry in json.loads(out)}
+    assert code == 0
+    assert set(entries) == set(CORPORA)
+    assert entries["toy"]["here"] == "no"
+    assert entries["toy"]["presets"] == ["paper", "released", "shouting"]
+    assert entries["imdb"]["sources"][0].startswith("https://")
+    assert all(entry["licence"] and entry["task"] for entry in entries.values())
+
+
+def test_get_then_prepare_then_check(run: Call, tmp_path: Path) -> None:
+    code, out, _ = run("corpora", "get", "toy", "--from", official(tmp_path / "official"))
+    assert code == 0
+    assert "toy: 6 test, 6 train" in out
+    assert "Cite    nobody 2024" in out
+    code, out, _ = run("corpora", "prepare", "toy", "--preset", "shouting")
+    assert code == 0
+    assert "6 train, 6 test; classes bad, good" in out
+    assert str(tmp_path / "cache" / "prepared") in out
+    code, out, _ = run("corpora", "check", "toy")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "toy as paper/released" in out
+    assert "toy as shouting" in out
+    assert "a reason" in out
+    assert "differs" in out
+    assert out.splitlines()[-1] == "7 figures agree, 3 differ."
+
+
+def test_prepare_from_a_folder_gets_it_first(run: Call, tmp_path: Path) -> None:
+    code, out, _ = run("corpora", "prepare", "toy", "--from", official(tmp_path / "official", 4))
+    assert code == 0
+    assert "4 train, 4 test" in out
+
+
+def test_check_as_json_is_one_record_a_figure(run: Call, tmp_path: Path) -> None:
+    run("corpora", "get", "toy", "--from", official(tmp_path / "official", 4))
+    code, out, _ = run("corpora", "check", "--json")
+    records = json.loads(out)
+    assert code == 0
+    assert {record["corpus"] for record in records} == {"toy", "toy(upper=True)"}
+    rows = next(record for record in records if record["what"] == "rows")
+    assert (rows["value"], rows["ours"], rows["agrees"]) == (6, 4, False)
+    assert "partial: train has 4 of 6 rows" in rows["title"]
+
+
+def test_check_of_nothing_says_so(run: Call) -> None:
+    code, out, _ = run("corpora", "check")
+    assert code == 0
+    assert out == "0 figures agree, 0 differ.\n"
+
+
+def test_every_mistake_is_one_line(run: Call, tmp_path: Path) -> None:
+    fails_in_one_line(run("corpora", "get", "tpy"), "No corpus is called 'tpy'. Did you mean 'toy'?")
+    fails_in_one_line(run("corpora", "get", "toy"), "cannot be fetched for you", "--from DIR")
+    fails_in_one_line(run("corpora", "get", "toy", "--from", tmp_path / "no"), "does not exist")
+    fails_in_one_line(run("corpora", "get", "sst", "--source", "hub"), "no source 'hub'")
+    fails_in_one_line(run("corpora", "get", "reviews"), "generated by attentest", "attentest audit --corpus reviews")
+    fails_in_one_line(run("corpora", "prepare", "toy"), "is not on this machine", "attentest corpora get toy")
+    fails_in_one_line(run("corpora", "prepare", "toy", "--preset", "papr"), "Did you mean 'paper'?")
+    fails_in_one_line(run("corpora", "prepare", "toy(upper=True)", "--preset", "paper"), "give one of the two")
+    fails_in_one_line(run("corpora", "check", "toy"), "is not on this machine")
+    fails_in_one_line(run("corpora", "get"), "--help")
+
+
+def test_vectors_are_trained_and_their_coverage_said(run: Call, tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    name = "reviews(train=60, dev=4, test=4)"
+    code, out, _ = run("corpora", "vectors", name, "--out", tmp_path / "v.npz", "--dimension", 8, "--epochs", 1)
+    assert code == 0
+    assert "100.0% of the training tokens" in out
+    assert (tmp_path / "v.npz").is_file()
+    fails_in_one_line(run("corpora", "vectors", name, "--out", tmp_path / "v.txt"), ".npz")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    import subprocess
+
+    code = (
+        "import sys; from attentest.cli.corpora import corpora_app; "
+        "print([m for m in ('torch', 'pyarrow', 'spacy', 'gensim', 'huggingface_hub') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.data.made_up_corpus import Toy, rows_file, toy_rows
+
+from attentest.data import cache, prepared
+from attentest.data.batches import Encoded
+from attentest.data.corpora.declared import Instance, Prepared
+from attentest.data.corpus import Corpus, Split
+from attentest.data.prepared import load_prepared, prepared_folder
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import InputError, StorageError
+
+
+def test_a_prepared_corpus_holds_what_was_declared(toy: Path) -> None:
+    corpus = load_prepared(Toy())
+    assert corpus["train"].ids == [f"train-{i}" for i in range(6)]
+    assert corpus["train"].table["tokens"][0].as_py() == ["a", "fine", "film"]
+    assert corpus["test"].labels.tolist() == [0, 1, 0, 1, 0, 1]
+    assert corpus.classes == ("bad", "good")
+    assert corpus.provenance.source == "https://example.org/toy"
+    assert corpus.provenance.left_out == ("train: 0 texts left out", "test: 0 texts left out")
+    assert not corpus["train"].has("second")
+
+
+def test_the_second_time_nothing_is_prepared_and_no_token_is_read(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load_prepared(Toy())
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("prepared again")
+
+    monkeypatch.setattr(Toy, "prepare", refuse)
+    monkeypatch.setattr(cache, "_computed", refuse)
+    monkeypatch.setattr("attentest.data.corpus._flat", refuse)
+    again = load_prepared(Toy())
+    assert again.digest == first.digest
+    assert again["train"].table.equals(first["train"].table)
+
+
+def test_the_digest_is_the_one_the_corpus_itself_computes(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "BATCH", 2)
+    corpus = load_prepared(Toy(marked=True))
+    plain = {name: Split(split.table.combine_chunks()) for name, split in corpus.splits.items()}
+    assert corpus["train"].table["tokens"].num_chunks == 3
+    own = Corpus(corpus.name, corpus.classes, plain, corpus.provenance, corpus.task, corpus.min_frequency)
+    assert own.digest == corpus.digest
+
+
+def test_other_rows_other_options_and_other_code_are_prepared_anew(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = prepared_folder(Toy())
+    assert prepared_folder(Toy(upper=True)) != first
+    load_prepared(Toy())
+    rows_file(toy / "train.jsonl.gz", toy_rows("train", 5))
+    second = prepared_folder(Toy())
+    assert second != first
+    assert len(load_prepared(Toy())["train"]) == 5
+    assert not first.exists(), "what other rows made is superseded"
+    monkeypatch.setattr(prepared, "PREPARATION", -1)
+    assert prepared_folder(Toy()) != second
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "record", "empty record", "folder"])
+def test_a_damaged_cache_is_prepared_anew(toy: Path, damage: str) -> None:
+    digest = load_prepared(Toy()).digest
+    folder = prepared_folder(Toy())
+    split = folder / "train.arrow"
+    if damage == "cut":
+        split.write_bytes(split.read_bytes()[:-100])
+    elif damage == "gone":
+        split.unlink()
+    elif damage == "folder":
+        split.unlink()
+        split.mkdir()
+    else:
+        (folder / "corpus.json").write_text("{}" if damage == "empty record" else "{", encoding="utf-8")
+    assert load_prepared(Toy()).digest == digest
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_two_processes_at_once_both_get_it(toy: Path) -> None:
+    code = "from tests.data.made_up_corpus import Toy; print(Toy().load().digest)"
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    both = [
+        subprocess.Popen([sys.executable, "-c", code], cwd=root, env=environment, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    said = {process.communicate(timeout=120)[0] for process in both}
+    assert said == {f"{load_prepared(Toy()).digest}\n".encode()}
+    assert len(list(prepared_folder(Toy()).parent.iterdir())) == 1
+
+
+def test_a_folder_that_came_in_between_is_taken(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = prepared._written
+
+    def slow(declared: Any, made: Any, folder: Path, progress: Any) -> dict[str, Any]:
+        record = written(declared, made, folder, progress)
+        monkeypatch.setattr(prepared, "_written", written)
+        load_prepared(Toy())  # another process, meanwhile
+        return record
+
+    monkeypatch.setattr(prepared, "_written", slow)
+    assert len(load_prepared(Toy())["train"]) == 6
+    assert len(list(prepared_folder(Toy()).parent.iterdir())) == 1
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pa, "OSFile", full)
+    with pytest.raises(StorageError, match=r"Cannot write the prepared corpus 'toy' .*No space left.*ATTENTEST_CACHE"):
+        load_prepared(Toy())
+    assert not list(prepared_folder(Toy()).parent.iterdir())
+
+
+def test_an_interruption_leaves_nothing(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Toy, "_instances", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        load_prepared(Toy())
+    assert not list(prepared_folder(Toy()).parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("instance", "said"),
+    [
+        (Instance("a", [], 0), "has no tokens"),
+        (Instance("a", ["w"], 2), "has the label 2, which is none of the 2 classes"),
+        (Instance("a", ["w"], 0, rationale=[True, False]), "has 2 marks for 1 tokens"),
+        (Instance("z", ["w"], 0), "has an id that another one has"),
+    ],
+)
+def test_an_instance_that_cannot_be_used_is_named(
+    toy: Path, monkeypatch: pytest.MonkeyPatch, instance: Instance, said: str
+) -> None:
+    first = Instance("z", ["w"], 0)
+    monkeypatch.setattr(Toy, "prepare", lambda self, rows: Prepared({"train": [first, instance]}, ("x", "y"), "none"))
+    with pytest.raises(InputError, match=f"Corpus 'toy', train: instance '{instance.id}' {said}"):
+        load_prepared(Toy())
+
+
+def test_texts_without_marks_and_columns_nobody_uses(toy: Path) -> None:
+    corpus = load_prepared(Toy(marked=True))
+    assert corpus["train"].table.column_names == ["id", "tokens", "label", "rationale"]
+    marks = corpus["train"].table["rationale"].to_pylist()
+    assert marks[0] == [False, True, False]
+    assert marks[2] is None
+    assert json.loads((prepared_folder(Toy(marked=True)) / "corpus.json").read_text())["text"] == "toy(marked=True)"
+
+
+# ── what reads a corpus takes it in batches ──
+
+
+@pytest.fixture
+def cut(toy: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Split, Split]:
+    """The same split in batches of two and in one piece."""
+    monkeypatch.setattr(prepared, "BATCH", 2)
+    split = load_prepared(Toy(marked=True))["train"]
+    return split, Split(split.table.combine_chunks())
+
+
+def test_vocabulary_and_encoding_do_not_depend_on_batches(cut: tuple[Split, Split]) -> None:
+    vocabularies = [Vocabulary.from_split(split, 2) for split in cut]
+    assert vocabularies[0] == vocabularies[1]
+    first, second = (Encoded.of(split, vocabularies[0]) for split in cut)
+    np.testing.assert_array_equal(first.text[0], second.text[0])
+    np.testing.assert_array_equal(first.text[1], second.text[1])
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [5, 0, 3], [4, 4, 1], [], [5]])
+def test_taking_rows_does_not_depend_on_batches(cut: tuple[Split, Split], rows: list[int]) -> None:
+    split, whole = cut
+    taken = split.take(rows)
+    assert taken.ids == [whole.ids[row] for row in rows]
+    assert taken.table["rationale"].to_pylist() == [whole.table["rationale"][row].as_py() for row in rows]
+    assert taken.table["tokens"].num_chunks <= 1 or rows

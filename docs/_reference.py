@@ -17,20 +17,25 @@ from attentest import errors
 from attentest.catalogue import REGISTRIES
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.cli.main import app
+from attentest.data.corpora.declared import Declared, Expected
+from attentest.data.presets import USUAL, with_preset
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.models.encoders import ENCODERS
-from attentest.report.thresholds import THRESHOLDS
+from attentest.registry import text_of
+from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.store.findings import Measure
 from attentest.studies.presets import PRESETS
 from attentest.training.loop import Training
 
-__all__ = ["WORDS", "pages", "write"]
+__all__ = ["WORDS", "commands", "pages", "write"]
 
 WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "_words.toml").read_text("utf-8"))
 
 #: The first paragraph of every registry's page.
 INTRODUCTIONS = {
-    "corpora": "Labelled texts that attentest knows by name: `attentest audit --corpus NAME`.",
+    "corpora": "Texts that attentest knows by name: `attentest audit --corpus NAME`. Those named *generated* need no "
+    "files; [get, prepare and check the others](../../how-to/corpora.md). The models of this version read one text, so "
+    "an audit takes the corpora whose task is *one text, one class*.",
     "encoders": "From word embeddings to one state per token: `attentest audit --encoder NAME`.",
     "attentions": "From states to weights that sum to one over the real tokens: `attentest audit --attention NAME`.",
     "heads": "From the weighted sum of the states to the prediction: `attentest audit --head NAME`.",
@@ -51,6 +56,12 @@ EXAMPLES = {
     "challenges": "adversary(epsilon=0.05)",
 }
 LISTED = "The same list in the terminal: `attentest list {kind}`."
+TASKS = {
+    "single": "one text, one class",
+    "pair": "two texts, one class; attention reads the first",
+    "answer": "a story or article and a question; the answer is the class, and attention reads the story",
+    "translate": "a sentence and its translation; there are no classes",
+}
 
 
 def pages() -> dict[str, str]:
@@ -96,6 +107,8 @@ def _entry(kind: str, name: str, cls: type[Any]) -> Iterator[str]:
     if about := words.get("about", "").strip():
         yield about
     facts = [(title, getattr(cls, attribute, "")) for attribute, title in FACTS.items()]
+    if kind == "corpora":
+        facts = [("Task", TASKS[getattr(cls, "task", "single")]), *facts, *_corpus_facts(cls)]
     if shown := [f"- {title}: {value}" for title, value in facts if value and value != "—"]:
         yield "\n".join(shown)
     parameters = words.get("parameters", {})
@@ -103,6 +116,8 @@ def _entry(kind: str, name: str, cls: type[Any]) -> Iterator[str]:
     if fields:
         yield "Parameters and their defaults:"
         yield "\n".join(f"- `{f.name} = {_default(f)!r}`<br>{parameters.get(f.name, '')}" for f in fields)
+    if kind == "corpora" and issubclass(cls, Declared):
+        yield from _corpus(cls)
     if kind == "challenges":
         yield (
             "What is computed from its findings, for all texts and by predicted class, each with a 95 % interval "
@@ -114,6 +129,36 @@ def _entry(kind: str, name: str, cls: type[Any]) -> Iterator[str]:
 
 FACTS = {"reference": "Reference", "cost": "Cost for a text of T tokens", "licence": "Licence", "citation": "Citation"}
 STATISTICS = {"mean": "mean", "fraction": "share"}
+
+
+def _corpus_facts(cls: type[Any]) -> Iterator[tuple[str, str]]:
+    """What a corpus with files of its own also declares: where it comes from, and what to mind."""
+    if not issubclass(cls, Declared):
+        yield "Files", "none: generated on the spot"
+        return
+    yield "Homepage", f"<{cls.homepage}>" if cls.homepage else ""
+    sources = [source.describe() for source in cls.sources]
+    named = ", then ".join(f"<{source}>" if source.startswith("http") else source for source in sources)
+    yield "Fetched from", named or f"nowhere: `attentest corpora get {cls.name} --from DIR`, with files you have"
+    yield "Rows", f"`{cls.folder or cls.name}/` in the data folder: {', '.join(f'`{split}`' for split in cls.splits)}"
+    if cls.sensitive:
+        yield "Mind", "**its texts are offensive or private**: do not show or pass them on unasked"
+
+
+def _corpus(cls: type[Declared]) -> Iterator[str]:
+    """Its named preparations, and what is published about it."""
+    names = dict.fromkeys((*USUAL, *cls.presets))
+    if cls.presets:
+        yield "Presets:"
+        yield "\n".join(f"- `{name}`: `{text_of(with_preset(cls, name))}`" for name in names)
+    if cls.expected:
+        yield f"What is published, for `attentest corpora check {cls.name}`:"
+        yield _table(("figure", "published", "by", "why ours may differ"), [_figure(figure) for figure in cls.expected])
+
+
+def _figure(figure: Expected) -> tuple[str, ...]:
+    only = f" (preset {', '.join(f'`{name}`' for name in figure.presets)})" if figure.presets else ""
+    return f"{figure.split}: {figure.what}{only}", f"{figure.value:,.0f}", figure.source, figure.because
 
 
 def _measures(measures: tuple[Measure, ...]) -> list[tuple[str, ...]]:
@@ -166,8 +211,10 @@ def _thresholds_page() -> Iterator[str]:
     yield "# Thresholds"
     yield (
         "A line of the verdict speaks for attention, or against it, only when its *whole* 95 % interval lies beyond "
-        "the mark; anything else is mixed. **All marks are provisional**: they are judgements, to be replaced by "
-        "measured error rates ([what the verdict means](../../explanation/what-the-verdict-means.md))."
+        "the mark, and is mixed when all of it lies between the two. An interval that crosses a mark, or stands on "
+        f"fewer than {FEWEST} judged texts, settles nothing: *not settled*. **All marks are provisional**: they are "
+        "judgements, to be replaced by measured error rates "
+        "([what the verdict means](../../explanation/what-the-verdict-means.md))."
     )
     rows = []
     for key, band in THRESHOLDS.items():
@@ -186,23 +233,48 @@ def _command_line_page() -> Iterator[str]:
         "Progress and messages go to standard error, results to standard output, so `--json` can be piped. "
         "[Exit codes](errors.md#exit-codes) tell your script what happened."
     )
-    for name, command in group.commands.items():
+    for name, command in commands(group):
         yield f"## attentest {name}"
-        yield " ".join(command.help.split("\n\n")[0].split())
-        yield from (" ".join(paragraph.split()) for paragraph in command.help.split("\n\n")[1:])
-        arguments = [f"[{p.name.upper()}]" for p in command.params if p.param_type_name == "argument"]
-        yield f"```text\nattentest {name} [OPTIONS] {' '.join(arguments)}".rstrip() + "\n```"
+        yield from (" ".join(paragraph.split()) for paragraph in command.help.split("\n\n"))
+        yield f"```text\nattentest {name} [OPTIONS] {' '.join(_arguments(command))}".rstrip() + "\n```"
         context = command.make_context(name, [], resilient_parsing=True)
-        yield _table(("option", "meaning"), [_option(p, context) for p in command.params])
+        if command.params:
+            yield _table(("option", "meaning"), [_option(p, context) for p in command.params])
     yield "## Environment"
     yield _table(
         ("variable", "meaning"),
         [
-            ("`ATTENTEST_DATA`", "The folder that holds corpora that are not shipped, such as `sst/test.jsonl.gz`."),
+            (
+                "`ATTENTEST_DATA`",
+                "The folder that holds the rows of corpora, such as `sst/test.jsonl.gz`; default: `data` in "
+                "attentest's cache folder.",
+            ),
+            (
+                "`ATTENTEST_CACHE`",
+                "The folder that holds what can be made or fetched again: downloads, prepared corpora, checksums; "
+                "default: the user's cache folder for attentest.",
+            ),
             ("`ATTENTEST_RUNS`", "The folder that holds runs, as `--runs` does; default `runs`."),
             ("`ATTENTEST_DEBUG`", "Set to 1, a fault of attentest prints its traceback."),
         ],
     )
+
+
+def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command by its full name, those of groups after their group."""
+    for name, command in group.commands.items():
+        yield f"{prefix}{name}", command
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{prefix}{name} ")
+
+
+def _arguments(command: Any) -> Iterator[str]:
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            name = f"{parameter.name.upper()}{' ...' if parameter.nargs == -1 else ''}"
+            yield name if parameter.required else f"[{name}]"
+    if hasattr(command, "commands"):
+        yield f"[{' | '.join(command.commands)}]"
 
 
 def _option(parameter: Any, context: Any) -> tuple[str, str]:

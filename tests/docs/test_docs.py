@@ -23,6 +23,8 @@ from attentest.catalogue import REGISTRIES, catalogue
 from attentest.challenges import CHALLENGES
 from attentest.cli.main import app
 from attentest.data.corpora import CORPORA
+from attentest.data.corpora.declared import Declared
+from attentest.data.presets import with_preset
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.models.attention import ATTENTIONS
 from attentest.models.encoders import ENCODERS
@@ -127,10 +129,14 @@ COMMANDS = [(page, line, words) for page in PAGES for line, words in commands(pa
 
 
 def parsed(words: list[str]) -> dict[str, Any]:
-    group: Any = typer.main.get_command(app)
-    name, *arguments = words
-    assert name in group.commands, f"there is no 'attentest {name}'"
-    parameters: dict[str, Any] = group.commands[name].make_context(name, arguments).params
+    """The parameters of a command, which may stand in a group: corpora get sst."""
+    command: Any = typer.main.get_command(app)
+    arguments = words
+    while hasattr(command, "commands") and arguments and not arguments[0].startswith("-"):
+        name, *arguments = arguments
+        assert name in command.commands, f"there is no 'attentest {' '.join(words)}'"
+        command = command.commands[name]
+    parameters: dict[str, Any] = command.make_context(command.name, arguments).params
     return parameters
 
 
@@ -149,7 +155,11 @@ def test_a_command_parses(page: Path, line: int, words: list[str]) -> None:
             registry.parse(given[option])
     for challenge in given.get("challenge") or ():
         CHALLENGES.parse(challenge)
-    if given.get("preset"):
+    for corpus in (given.get("name"), *(given.get("names") or ())):
+        if corpus:
+            made: Any = CORPORA.parse(corpus)
+            with_preset(type(made), given.get("preset") or "paper")
+    if given.get("preset") and words[0] != "corpora":
         preset(given["preset"])
     if given.get("tokenizer"):
         assert given["tokenizer"] in TOKENIZERS
@@ -159,13 +169,19 @@ def test_a_command_parses(page: Path, line: int, words: list[str]) -> None:
 
 def test_the_pages_show_commands() -> None:
     shown = {words[0] for _, _, words in COMMANDS}
-    assert shown == {"audit", "train", "show", "list"}
+    assert shown == {"audit", "train", "show", "list", "corpora"}
+    below = {words[1] for _, _, words in COMMANDS if words[0] == "corpora" and words[1:]}
+    assert {"get", "prepare", "check", "vectors"} <= below
     assert len(COMMANDS) > 25
 
 
 def test_a_command_that_does_not_exist_is_noticed() -> None:
     with pytest.raises(Exception, match="--bogus"):
         parsed(["audit", "--bogus"])
+    with pytest.raises(Exception, match="--bogus"):
+        parsed(["corpora", "get", "sst", "--bogus"])
+    with pytest.raises(AssertionError, match="there is no 'attentest corpora burn'"):
+        parsed(["corpora", "burn"])
 
 
 def test_make_targets_exist() -> None:
@@ -220,10 +236,26 @@ def test_presets_training_thresholds_and_commands_are_documented(reference: Any)
     assert all(f"- `{name}`: " in pages["presets.md"] for name in PRESETS)
     assert all(f"| `{key}` |" in pages["thresholds.md"] for key in THRESHOLDS)
     group: Any = typer.main.get_command(app)
-    for name, command in group.commands.items():
-        assert f"## attentest {name}" in pages["command-line.md"]
+    every = dict(reference.commands(group))
+    assert {"audit", "corpora", "corpora get"} <= set(every)
+    for name, command in every.items():
+        assert f"\n## attentest {name}\n" in pages["command-line.md"]
         for option in itertools.chain(*(p.opts for p in command.params if p.param_type_name == "option")):
             assert option in pages["command-line.md"]
+
+
+def test_every_corpus_shows_where_it_comes_from_and_what_is_published(reference: Any) -> None:
+    page = reference.pages()["corpora.md"]
+    sections = dict(zip(*[iter(re.split(r"^## (.+)$", page, flags=re.MULTILINE)[1:])] * 2, strict=True))
+    for name, corpus in CORPORA.items():
+        facts = ["- Task: ", f"- Licence: {corpus.licence}"]
+        if issubclass(corpus, Declared):
+            facts += [f"- Citation: {corpus.citation}", f"<{corpus.homepage}>", *(s.describe() for s in corpus.sources)]
+            facts += [f"- `{preset}`: `" for preset in corpus.presets]
+            facts += [f"| {figure.value:,.0f} | {figure.source} |" for figure in corpus.expected]
+            assert ("offensive or private" in sections[name]) == corpus.sensitive
+        for fact in facts:
+            assert fact in sections[name], f"{name}: {fact}"
 
 
 def test_every_measure_of_every_challenge_is_in_words(reference: Any) -> None:
@@ -263,10 +295,18 @@ def test_every_file_named_in_the_architecture_exists() -> None:
         assert here or any((ROOT / "src").rglob(name.strip("/"))), f"ARCHITECTURE.md names {name}"
 
 
+#: The examples of CONTRIBUTING.md.
+MADE_UP = (
+    "src/attentest/data/corpora/complaints.py",
+    "src/attentest/explainers/gradient_norm.py",
+    "src/attentest/challenges/top_erasure.py",
+)
+
+
 def test_every_file_named_in_contributing_exists() -> None:
     text = FENCE.sub("", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     for name in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|html|md|toml))`", text):
-        made_up = name in ("src/attentest/explainers/gradient_norm.py", "src/attentest/challenges/top_erasure.py")
+        made_up = name in MADE_UP
         assert made_up or any((place / name).exists() for place in (ROOT, ROOT / "src" / "attentest")), name
 
 

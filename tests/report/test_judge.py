@@ -105,7 +105,7 @@ def test_few_texts_never_give_advice(tmp_path):
     assert verdict.goals[0].answer == verdict.goals[1].answer == "cannot say"
 
 
-def test_peaked_random_weights_do_not_pass_for_a_ranking_of_states():
+def test_peaked_random_weights_rank_their_own_erasure_effects_but_not_what_states_say():
     generator = torch.Generator().manual_seed(0)
     mask = torch.ones(400, 12, dtype=torch.bool)
     z = torch.randn(400, 12, 2, generator=generator).double()

@@ -23,8 +23,8 @@ class Agreement(Challenge):
     """Kendall's τ-b between attention and other scores; beside it, measures that do not count irrelevant tokens.
 
     Three pairs are the paper's: attention with gradient×embedding, attention with leave-one-out, and the
-    control gradient with leave-one-out. The others tell states and tokens apart: attention with the evidence
-    that *states* carry, and the effect of erasing a state with that of deleting the *token* below it.
+    control gradient with leave-one-out. The others tell states and tokens apart: attention with the effect of
+    erasing a *state* (or with what it says by itself), and that effect with deleting the *token* below it.
     """
 
     name: ClassVar[str] = "agreement"

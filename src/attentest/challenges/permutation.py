@@ -12,6 +12,8 @@ from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, reasons
 from attentest.errors import InputError
+from attentest.explainers.state_erasure import erasure_effect
+from attentest.measures.capture import captured
 from attentest.measures.chance import permutations
 from attentest.measures.divergence import total_variation
 from attentest.measures.permutations import all_permutations, moments
@@ -19,6 +21,8 @@ from attentest.store.findings import Measure
 
 __all__ = ["Permutation"]
 
+#: The number of words chosen, as in agreement.
+TOP = 3
 #: Up to this many tokens all T! ≤ 120 permutations are taken instead of a sample.
 ENUMERATED = 5
 
@@ -46,6 +50,12 @@ class Permutation(Challenge):
             Measure("median_change", "median_change", "mean", "median change of ŷ (TVD) over permutations"),
             Measure("flips", "flips", "mean", "share of permutations that change the decision"),
             Measure("largest_change", "largest_change", "mean", "largest change of ŷ over all T! permutations"),
+            Measure(
+                "shuffled_captured",
+                "shuffled_captured",
+                "mean",
+                f"shuffled weights: captured of the effect of erasing their states, top {TOP}",
+            ),
         )
 
     def examine(self, examination: Examination) -> pa.Table:
@@ -75,6 +85,7 @@ class Permutation(Challenge):
             "flips": numbers(flips, judged),
             "draws": pa.array(draws, pa.int32()),
             "enumerated": flags(enumerated),
+            "shuffled_captured": numbers(_shuffled_captured(examination), judged),
             **self._exact(examination, judged),
             "not_judged": reasons((single, "fewer than two tokens")),
         }
@@ -112,6 +123,14 @@ class Permutation(Challenge):
         change = torch.maximum(found.highest.sigmoid() - y, y - found.lowest.sigmoid())
         values = (margin, found.mean, found.variance.sqrt(), found.lowest, found.highest, change)
         return {name: numbers(value, judged) for name, value in zip(names, values, strict=True)}
+
+
+def _shuffled_captured(examination: Examination) -> Tensor:
+    """What weights shuffled once capture of the erasure effects they themselves cause: the null of that agreement."""
+    mask = examination.mask
+    order = permutations(examination.batch.keys, 1, mask, examination.seed, "null")[:, 0]
+    shuffled = examination.weights.gather(-1, order)
+    return captured(shuffled, erasure_effect(examination.reading, shuffled, mask), mask, TOP)
 
 
 def _median(values: Tensor, valid: Tensor) -> Tensor:

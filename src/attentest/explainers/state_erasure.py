@@ -23,7 +23,7 @@ class StateErasure(Explainer):
 
     Beside leave-one-out it tells states and tokens apart: a *state* is erased here, a *token* there. Where no
     state knows of other tokens (the average encoder) the two are the same. It has α_t as a factor, so agreement
-    with attention is no evidence for attention: see state evidence for that.
+    with attention tells whether weights decide which states count, not whether they are the right ones.
     """
 
     name: ClassVar[str] = "state_erasure"

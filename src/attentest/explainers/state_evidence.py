@@ -21,9 +21,8 @@ __all__ = ["StateEvidence"]
 class StateEvidence(Explainer):
     """TVD between the predictions of an even average of all states, with and without state t.
 
-    State erasure has α_t as a factor: weights compared with it are compared with themselves, and even random
-    weights that are peaked would agree with it. Here no weight enters, so agreement with attention means that
-    attention looks where there is something to see.
+    No weight enters, so peaked random weights do not agree with it, as they do with state erasure. But a model may
+    give any value to a state that it has learnt to ignore.
     """
 
     name: ClassVar[str] = "state_evidence"

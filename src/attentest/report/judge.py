@@ -1,7 +1,7 @@
 """From lines to a verdict: what this attention may and may not be used for, by whom.
 
 Four things are weighed, each from its own lines: does the output *depend* on attention (uniform, permutation),
-does attention *rank* the states that carry evidence, do those states still stand for their *tokens* (deletion,
+does attention *rank* the states the output is made of, do those states still stand for their *tokens* (deletion,
 gradients, planted truth), and is this attention the *only* one that would do (adversary).
 """
 
@@ -62,7 +62,9 @@ def weigh(lines: tuple[Line, ...]) -> Weighed:
     elif stands == "mixed" and beside and all(t == "against" for t in beside):
         stands = "against"
     depends = next((t for t in ("supports", "mixed", UNSETTLED, "against") if t in dependence), UNKNOWN)
-    return Weighed(depends, tone.get("states", UNKNOWN), stands, tone.get("adversary", UNKNOWN))
+    # Shown as context when shuffled weights would do as well, it still holds: a condition, not an argument.
+    ranks = next(({"context": "supports"}.get(line.tone, line.tone) for line in lines if line.key == "states"), UNKNOWN)
+    return Weighed(depends, ranks, stands, tone.get("adversary", UNKNOWN))
 
 
 def _open(said: Sequence[str]) -> str | None:
@@ -76,7 +78,7 @@ def _broken(weighed: Weighed, *parts: str) -> str:
     """What speaks against, in words."""
     words = {
         "depends": "the prediction hardly depends on the weights",
-        "ranks": "the weights do not rank the states that carry evidence",
+        "ranks": "the weights do not rank the states the output is made of",
         "stands": "the states they weigh do not stand for the words below them",
     }
     return ", and ".join(words[part] for part in parts if getattr(weighed, part) == "against")
@@ -91,7 +93,7 @@ def _reason(weighed: Weighed) -> Goal:
         broken = _broken(weighed, "depends", "ranks", "stands")
         return Goal(goal, reader, "no", f"It would mislead: {broken}. Show deletion or gradients.")
     if set(said) == {"supports"}:
-        why = "The weights rank the states that carry evidence, and those states still stand for their words."
+        why = "The weights rank the states the output is made of, and those states still stand for their words."
         return Goal(goal, reader, "yes", why)
     return Goal(
         goal, reader, "with care", "It points the right way only loosely; show deletion or gradients beside it."
@@ -149,11 +151,11 @@ def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...])
         UNKNOWN: "whether the predictions depend on the attention weights was not judged",
     }[weighed.depends]
     ranks = {
-        "supports": "the weights rank the states that carry evidence",
-        "mixed": "the weights rank the states that carry evidence only in part",
-        "against": "the weights do not rank the states that carry evidence",
-        UNSETTLED: "whether they rank the states that carry evidence is not settled",
-        UNKNOWN: "whether they rank the states that carry evidence was not judged",
+        "supports": "the weights rank the states they are made of",
+        "mixed": "the weights rank the states they are made of only in part",
+        "against": "the weights do not rank the states they are made of",
+        UNSETTLED: "whether the weights rank the states they are made of is not settled",
+        UNKNOWN: "whether the weights rank the states they are made of was not judged",
     }[weighed.ranks]
     stands = {
         "supports": "states still stand for their words",

@@ -118,20 +118,34 @@ def _proof(adversary: Findings, met: Estimate) -> str:
     return proof
 
 
-def evidence_line(agreement: Findings) -> Line | None:
-    """Does attention rank the states the output depends on?"""
-    return _rank_line(
+def states_line(agreement: Findings, permutation: Findings | None) -> Line | None:
+    """Does attention rank the states the output depends on?
+
+    The effect of erasing a state has its weight as a factor, so peaked weights rank their states whether they are the
+    right ones or not: the same number for shuffled weights stands beside it, and dependence is judged elsewhere.
+    """
+    line = _rank_line(
         agreement,
-        "attention~state_evidence",
+        "attention~state_erasure",
         "states",
-        "Does attention rank the states that carry evidence?",
+        "Does attention rank the states the output is made of?",
         "states",
         {
-            "supports": "Yes: attention looks where there is something to see.",
-            "against": "No: what a state says has little to do with the weight it gets.",
-            "mixed": "Only in part: states with more weight say more than others, but loosely.",
+            "supports": "Yes: the weights, more than what states say, decide which states count.",
+            "against": "No: what states say decides which of them count, not the weights they get.",
+            "mixed": "Only in part: weights and what states say decide together.",
         },
     )
+    if line is None or permutation is None:
+        return line
+    null = estimate(permutation, "shuffled_captured")
+    if not null.judged:
+        return line
+    said = f" Weights shuffled over the words would capture {null.value:.2f} of the effects they cause"
+    no_praise = line.tone == "supports" and null.high >= line.estimate.low - 0.05
+    said += ": this is a fact about the mechanism, not praise." if no_praise else "."
+    tone: Tone = "context" if no_praise else line.tone
+    return Line(**{**line.__dict__, "tone": tone, "reading": line.reading + said})
 
 
 def tokens_line(agreement: Findings) -> Line | None:
@@ -252,7 +266,7 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
         ("instances", accuracy_line),
         ("uniform", uniform_line),
         ("permutation", permutation_line),
-        ("agreement", evidence_line),
+        ("agreement", lambda findings: states_line(findings, found.get("permutation"))),
         ("adversary", adversary_line),
         ("agreement", tokens_line),
         ("agreement", gradient_line),

@@ -41,7 +41,7 @@ __all__ = ["Run", "execute", "train"]
 
 MODEL, VOCABULARY, TEXTS = "model.safetensors", "vocabulary.json", "training-texts.u64"
 #: Raised when the columns or the meaning of findings change, so that old ones are not taken for new.
-SCHEMA = 1
+SCHEMA = 2
 
 
 def default_challenges() -> tuple[Challenge, ...]:

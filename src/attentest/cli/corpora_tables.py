@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,7 +58,7 @@ def _sizes(corpus: Any) -> dict[str, int]:
 
 
 def list_table(found: Sequence[dict[str, Any]]) -> Group:
-    """Two lines a corpus: what and whether it is here, then its licence and where it comes from."""
+    """Two lines a corpus: what and whether it is here, then who made it, its licence and where it comes from."""
     name = max(len(entry["name"]) for entry in found)
     task = max(len(entry["task"]) for entry in found)
     lines: list[Text] = []
@@ -68,7 +69,10 @@ def list_table(found: Sequence[dict[str, Any]]) -> Group:
         first = Text.assemble(
             (f"{entry['name']:<{name}}  ", "bold"), f"{entry['task']:<{task}}  ", (f"{entry['here']:<8}  ", style), rows
         )
-        second = Text("  " + " · ".join(part for part in (entry["licence"], host) if part), style="dim")
+        cited = re.match(r".*?\d{4}", entry["citation"])
+        second = Text(
+            "  " + " · ".join(part for part in (cited and cited[0], entry["licence"], host) if part), style="dim"
+        )
         for line in (first, second):
             line.no_wrap, line.overflow = True, "ellipsis"
             lines.append(line)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from attentest.errors import StorageError
 from attentest.report.lines import lines_of, percent
+from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.report.verdict import Goal, Line, Verdict
 from attentest.store.folder import RunFolder
 
@@ -118,8 +119,9 @@ def _check(weighed: Weighed) -> Goal:
 def _one_reason(weighed: Weighed, lines: tuple[Line, ...]) -> Goal:
     goal, reader = "Present attention as the one reason for a decision", "someone the decision concerns"
     reason = _reason(weighed)
-    if weighed.only in ("mixed", "against"):
-        found = next(line for line in lines if line.key == "adversary").estimate
+    found = next((line.estimate for line in lines if line.key == "adversary"), None)
+    free = found is not None and found.judged >= FEWEST and found.low > THRESHOLDS["ratio"].supports
+    if found is not None and (free or weighed.only in ("mixed", "against")):
         why = f"Attentions that differ by {percent(found.value)} of the largest possible difference predict the same."
         return Goal(goal, reader, "no", why)
     if reason.answer == "no":

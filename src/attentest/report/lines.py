@@ -300,7 +300,7 @@ def _said(words: Mapping[str, str], tone: Tone, found: Estimate) -> str:
         return words[tone]
     if found.judged < FEWEST:
         return f"{found.judged} texts are too few to say; {FEWEST} or more are needed."
-    return "Not settled: the interval crosses a threshold."
+    return "The interval crosses a threshold: more texts, or another seed, would tell."
 
 
 def _has(findings: Findings, pair: str) -> bool:

@@ -252,6 +252,9 @@ def _trained(run: Run, device: torch.device, progress: Progress) -> tuple[Classi
         )
         vectors = torch.from_numpy(loaded.matrix)
         coverage = {"types": loaded.types, "tokens": loaded.tokens}
+        progress.say(
+            f"Vectors {run.vectors.name}: {loaded.types:.1%} of words, {loaded.tokens or 0:.1%} of tokens covered"
+        )
         if vectors.shape[1] != size:
             raise InputError(
                 f"{run.vectors} holds vectors of {vectors.shape[1]} numbers, the model takes {size}. "

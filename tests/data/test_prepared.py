@@ -87,6 +87,18 @@ def test_a_damaged_cache_is_prepared_anew(toy: Path, damage: str) -> None:
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
+def test_any_flipped_bit_in_the_cache_is_noticed(toy: Path) -> None:
+    whole = load_prepared(Toy())
+    path = prepared_folder(Toy()) / "train.arrow"
+    content = path.read_bytes()
+    random = np.random.default_rng(0)
+    for place in random.integers(0, len(content), 20):
+        broken = bytearray(content)
+        broken[place] ^= 1 << int(random.integers(0, 8))
+        path.write_bytes(bytes(broken))
+        assert load_prepared(Toy())["train"].table.equals(whole["train"].table)
+
+
 def test_two_processes_at_once_both_get_it(toy: Path) -> None:
     code = "from tests.data.made_up_corpus import Toy; print(Toy().load().digest)"
     root = Path(__file__).parents[2]

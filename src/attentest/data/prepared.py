@@ -1,6 +1,6 @@
 """Prepared corpora as memory-mapped Arrow files: made once, read back without reading the tokens.
 
-    <cache>/prepared/<name>-<hash>/corpus.json      classes, provenance, digest, and the size of every file
+    <cache>/prepared/<name>-<hash>/corpus.json      classes, provenance, digest, and the sha256 of every file
     <cache>/prepared/<name>-<hash>/<split>.arrow    record batches of 2,048 instances, uncompressed
 The hash is over the sums of the files of rows, the declaration with its options, and the code that prepares.
 """
@@ -95,14 +95,19 @@ def _code(module: str) -> dict[str, str]:
     return sums
 
 
+def _digest(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
 def _opened(folder: Path) -> Corpus:
     """The corpus in this folder; any way in which it is not whole is an error."""
     record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     splits: dict[str, Split] = {}
     for name, about in record["splits"].items():
         path = folder / f"{name}.arrow"
-        if path.stat().st_size != about["bytes"]:
-            raise ValueError(f"{path} has another size")
+        if _digest(path) != about.get("sha256"):
+            raise ValueError(f"{path} was altered after it was written")
         # The map lives as long as the table's buffers do.
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         if table.num_rows != about["instances"]:
@@ -179,7 +184,7 @@ def _written(declared: Declared, prepared: Prepared, folder: Path, progress: Pro
             columns = _write_split(path, instances, len(prepared.classes), f"Corpus {declared.name!r}, {name}", tick)
             table = pa.ipc.open_file(pa.memory_map(str(path))).read_all().select(columns)
             tables[name] = Split(table)
-            splits[name] = {"instances": table.num_rows, "bytes": path.stat().st_size, "columns": columns}
+            splits[name] = {"instances": table.num_rows, "sha256": _digest(path), "columns": columns}
     provenance = Provenance(
         source=declared.homepage or declared.summary,
         preparation=prepared.preparation,

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a fault of attentest, 2 something the user can put right, 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Any
 
@@ -57,6 +58,7 @@ def main() -> None:
     except AttentestError as error:
         _fail(str(error), 2)
     except (typer.Abort, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut the first one's answer short
         _fail("Interrupted; finished stages are kept, the same command goes on from there.", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["accuracy", "f1_macro", "f1_positive", "roc_auc"]
+__all__ = ["accuracy", "f1_macro", "f1_of", "roc_auc"]
 
 
 def accuracy(labels: np.ndarray, predicted: np.ndarray) -> float:
@@ -17,11 +17,6 @@ def f1_of(labels: np.ndarray, predicted: np.ndarray, positive: int) -> float:
     hits = int(((labels == positive) & (predicted == positive)).sum())
     total = int((labels == positive).sum() + (predicted == positive).sum())
     return 2 * hits / total if total else 0.0
-
-
-def f1_positive(labels: np.ndarray, predicted: np.ndarray) -> float:
-    """F1 of class 1."""
-    return f1_of(labels, predicted, 1)
 
 
 def f1_macro(labels: np.ndarray, predicted: np.ndarray) -> float:

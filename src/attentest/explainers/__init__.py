@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from attentest.explainers.attention import AttentionWeights
-from attentest.explainers.explainer import Explainer
+from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient import Gradient, GradientState
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.state_erasure import StateErasure
 from attentest.explainers.state_evidence import StateEvidence
 from attentest.registry import Registry
 
-__all__ = ["EXPLAINERS", "Explainer"]
+__all__ = ["EXPLAINERS", "Attribution", "Explainer"]
 
 EXPLAINERS: Registry[Explainer] = Registry(
     "explainer",

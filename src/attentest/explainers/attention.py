@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxtyping import Float
+from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers.explainer import Explainer
+from attentest.explainers.explainer import Attribution, Explainer
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["AttentionWeights"]
@@ -24,6 +24,8 @@ class AttentionWeights(Explainer):
     reference: ClassVar[str] = "Bahdanau et al. 2015"
     cost: ClassVar[str] = "one forward pass"
 
-    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
         """The weights as they were read."""
-        return reading.weights
+        return Attribution(reading.weights)

@@ -1,8 +1,10 @@
-"""An explainer gives every token of every instance one score: how much it mattered."""
+"""An explainer gives every token of every instance one score: how much it mattered to one class."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
@@ -12,21 +14,41 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["Explainer", "margin"]
+__all__ = ["Attribution", "Explainer", "margin"]
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Scores with what can be said for their correctness, instance by instance."""
+
+    #: One per position, zero outside the mask; positive scores speak for the target class where the method is signed.
+    scores: Float[Tensor, "batch token"]
+    #: Numbers that prove, or limit, the scores: the gap to completeness, the share of relevance absorbed, …
+    certificate: Mapping[str, Float[Tensor, " batch"]] = field(default_factory=dict)
 
 
 class Explainer(ABC):
-    """A frozen description of a method; ``scores`` applies it to a batch."""
+    """A frozen description of a method; ``explain`` applies it to a batch."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     reference: ClassVar[str]
     #: Forward and backward passes per instance of T tokens, for the documentation.
     cost: ClassVar[str]
+    #: What the method's certificate checks, for the documentation.
+    checked: ClassVar[str] = "determinism: the same scores twice"
 
     @abstractmethod
-    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
-        """One score per position, zero outside the mask; ``reading`` is the subject's of this batch."""
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """Scores for the target class (None: the predicted one); ``reading`` is the subject's of this batch."""
+
+    def scores(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Float[Tensor, "batch token"]:
+        """The scores alone."""
+        return self.explain(subject, batch, reading, target).scores
 
 
 def margin(logits: Float[Tensor, "*batch class"], target: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.errors import InputError
-from attentest.explainers.explainer import Explainer, margin
+from attentest.explainers.explainer import Attribution, Explainer, margin
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Gradient", "GradientState"]
@@ -32,11 +32,13 @@ class Gradient(Explainer):
     def __post_init__(self) -> None:
         _check(self.path)
 
-    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
         """At the input embeddings."""
         with differentiable(subject):
             traced = subject.read(batch, detach_attention=self.path == "detached")
-            return _product(traced, traced.embeddings, batch)
+            return Attribution(_product(traced, traced.embeddings, batch, target))
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,13 @@ class GradientState(Explainer):
     def __post_init__(self) -> None:
         _check(self.path)
 
-    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
         """At the states that attention weighs."""
         with differentiable(subject):
             traced = subject.read(batch, detach_attention=self.path == "detached")
-            return _product(traced, traced.states, batch)
+            return Attribution(_product(traced, traced.states, batch, target))
 
 
 def _check(path: str) -> None:
@@ -76,7 +80,7 @@ def differentiable(subject: Subject) -> Iterator[None]:
         yield
 
 
-def _product(reading: Reading, at: Tensor, batch: Batch) -> Tensor:
-    target = margin(reading.logits, reading.predicted).sum()
-    (gradient,) = torch.autograd.grad(target, at)
+def _product(reading: Reading, at: Tensor, batch: Batch, target: Tensor | None) -> Tensor:
+    wanted = margin(reading.logits, reading.predicted if target is None else target).sum()
+    (gradient,) = torch.autograd.grad(wanted, at)
     return ((gradient * at).sum(-1).abs() * batch.mask).detach()

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers.explainer import Explainer
+from attentest.explainers.explainer import Attribution, Explainer
 from attentest.measures.divergence import total_variation
 from attentest.models.subject import Reading, Subject
 
@@ -30,11 +30,13 @@ class LeaveOneOut(Explainer):
     cost: ClassVar[str] = "T forward passes, shared prefixes computed once"
 
     @torch.no_grad()
-    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
         """Deletions of several instances at a time, as many as the memory budget allows."""
         width = batch.mask.shape[1]
         size = max(1, BUDGET // width**2)
         parts = [subject.delete_each(batch[i : i + size]) for i in range(0, len(batch), size)]
         without = torch.cat(parts).double().softmax(-1)
         whole = reading.logits.double().softmax(-1)[:, None]
-        return torch.where(batch.mask, total_variation(without, whole), 0.0)
+        return Attribution(torch.where(batch.mask, total_variation(without, whole), 0.0))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers.explainer import Explainer
+from attentest.explainers.explainer import Attribution, Explainer
 from attentest.measures.divergence import total_variation
 from attentest.models.subject import Reading, Subject
 
@@ -32,10 +32,12 @@ class StateErasure(Explainer):
     cost: ClassVar[str] = "one forward pass and T rereadings"
 
     @torch.no_grad()
-    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
         """Under the own weights."""
         weights = reading.weights.double()
-        return erasure_effect(reading, weights / weights.sum(-1, keepdim=True), batch.mask)
+        return Attribution(erasure_effect(reading, weights / weights.sum(-1, keepdim=True), batch.mask))
 
 
 def erasure_effect(

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers.explainer import Explainer
+from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.state_erasure import erasure_effect
 from attentest.models.subject import Reading, Subject
 
@@ -31,7 +31,9 @@ class StateEvidence(Explainer):
     cost: ClassVar[str] = "one forward pass and T rereadings"
 
     @torch.no_grad()
-    def scores(self, subject: Subject, batch: Batch, reading: Reading) -> Float[Tensor, "batch token"]:
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
         """The erasure effect under uniform weights."""
         lengths = batch.mask.sum(-1, keepdim=True).clamp(min=1)
-        return erasure_effect(reading, batch.mask.double() / lengths, batch.mask)
+        return Attribution(erasure_effect(reading, batch.mask.double() / lengths, batch.mask))

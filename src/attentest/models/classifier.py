@@ -11,11 +11,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch
-from attentest.data.vocabulary import PAD
+from attentest.data.vocabulary import END, PAD, UNKNOWN
+from attentest.errors import InputError
 from attentest.models.attention import ATTENTIONS, Additive, Attention
 from attentest.models.encoders import ENCODERS, BiLSTM, Encoder
 from attentest.models.heads import HEADS, Head, OneSigmoid, Softmax
-from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
+from attentest.models.subject import BASELINES, AffineReading, DecodedReading, Reading, Subject
 from attentest.registry import text_of
 
 __all__ = ["Architecture", "Classifier"]
@@ -86,6 +87,17 @@ class Classifier(nn.Module, Subject):
         """Word embeddings, start and end symbols included."""
         embeddings: Tensor = self.embedding(batch.text.tokens)
         return embeddings
+
+    def baseline(self, kind: str) -> Float[Tensor, " embedding"]:
+        """Zeros, the mean over the words, or the unknown word's embedding."""
+        table = self.embedding.weight.detach()
+        if kind == "zero":
+            return torch.zeros_like(table[0])
+        if kind == "mean":
+            return table[END + 1 :].mean(0)
+        if kind == "mask":
+            return table[UNKNOWN]
+        raise InputError(f"baseline {kind!r} must be one of {', '.join(BASELINES)}.")
 
     def read(
         self,

@@ -22,7 +22,10 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 
-__all__ = ["AffineReading", "DecodedReading", "Reading", "Subject"]
+__all__ = ["BASELINES", "AffineReading", "DecodedReading", "Reading", "Subject"]
+
+#: What may stand for an absent word: all zeros, the mean of the words' embeddings, the unknown word.
+BASELINES = ("zero", "mean", "mask")
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,10 @@ class Subject(ABC):
     @abstractmethod
     def embed(self, batch: Batch) -> Float[Tensor, "batch position embedding"]:
         """The input embeddings, the point from which gradients are taken."""
+
+    @abstractmethod
+    def baseline(self, kind: str) -> Float[Tensor, " embedding"]:
+        """An embedding that stands for "no word": one of BASELINES."""
 
     @abstractmethod
     def read(

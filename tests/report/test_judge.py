@@ -17,7 +17,7 @@ from attentest.report.thresholds import FEWEST, THRESHOLDS, tone_of
 from attentest.report.verdict import Line
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate
-from attentest.studies.run import execute
+from attentest.studies.execute import execute
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -131,7 +130,7 @@ def test_the_page_copes_with_a_record_that_says_almost_nothing(make_run: Callabl
     run = make_run(instances=12)
     record = run.record
     record["fields"] = {"corpus": {"name": "bare", "classes": []}, "seed": 1}
-    (run.path / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    run._write(record)
     outline = Outline(page(run, made_up_verdict()))
     assert "predicted class 1" in outline.text
 
@@ -162,5 +161,5 @@ def test_marks_by_people_are_not_called_the_deciding_words(
     run = make_run(instances=12, without=("agreement", "permutation", "adversary"))
     record = run.record
     record["fields"]["corpus"]["rationale"] = kind
-    (run.path / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    run._write(record)
     assert words in Outline(page(run, made_up_verdict())).text

@@ -134,7 +134,7 @@ def test_another_runs_folder_is_not_overwritten(tmp_path):
 def test_a_broken_run_json_is_named(tmp_path):
     run = RunFolder.create(tmp_path / "run", {"a": 1}, {})
     (run.path / "run.json").write_text(json.dumps({"fields": {}})[:-3])
-    with pytest.raises(StorageError, match=r"run\.json cannot be read"):
+    with pytest.raises(StorageError, match=r"run\.json was altered or cut short"):
         _ = run.record
 
 

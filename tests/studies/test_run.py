@@ -20,7 +20,8 @@ from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.studies.presets import preset
-from attentest.studies.run import Run, execute, reproducibly, train
+from attentest.studies.execute import execute, reproducibly, train
+from attentest.studies.run import Run
 from attentest.training.loop import Training
 
 SMALL = Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8)
@@ -173,7 +174,7 @@ def test_a_run_killed_at_any_moment_goes_on_and_ends_with_the_same_findings(tmp_
         torch.set_num_threads(1)
         from pathlib import Path
         from tests.studies.test_run import small
-        from attentest.studies.run import execute
+        from attentest.studies.execute import execute
         print("go", flush=True)
         execute(small(), Path({str(tmp_path / "killed")!r}))
         """

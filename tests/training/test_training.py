@@ -156,3 +156,67 @@ def test_a_vocabulary_survives_and_a_broken_one_is_named(tmp_path):
     (tmp_path / "v.json").write_text("[1, 2]")
     with pytest.raises(CheckpointError, match="not a vocabulary"):
         load_vocabulary(tmp_path / "v.json")
+
+
+def test_training_that_was_killed_after_an_epoch_goes_on_to_the_same_weights(tmp_path):
+    from attentest.training.resume import Resume
+
+    class Killed(Exception):
+        pass
+
+    def model_and_data():
+        corpus = made_up_corpus()
+        vocabulary = Vocabulary.from_split(corpus["train"])
+        architecture = Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8)
+        model = Classifier(architecture, len(vocabulary), 2, torch.Generator().manual_seed(0))
+        return model, *(Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
+
+    training = Training(epochs=5, patience=0, clip=1.0)
+    whole, train, dev = model_and_data()
+    expected = fit(whole, train, dev, training, seed=3)
+    for killed_after in (1, 2, 4):
+        heard: list[str] = []
+        resume = Resume(tmp_path / f"{killed_after}.safetensors", "key", 0.0, heard.append)
+        save = resume.save
+
+        def stop(*given, save=save, killed_after=killed_after):
+            save(*given)
+            if len(given[-1]) == killed_after:
+                raise Killed
+
+        resume.save = stop  # type: ignore[method-assign]
+        model, train, dev = model_and_data()
+        with pytest.raises(Killed):
+            fit(model, train, dev, training, seed=3, resume=resume)
+        again, train, dev = model_and_data()
+        epochs = fit(again, train, dev, training, seed=3, resume=Resume(resume.path, "key", 0.0, heard.append))
+        assert heard == [f"Going on after epoch {killed_after}."]
+        assert [e.score for e in epochs] == [e.score for e in expected]
+        for name, value in whole.state_dict().items():
+            assert torch.equal(value, again.state_dict()[name])
+
+
+def test_a_checkpoint_of_another_training_or_a_broken_one_is_not_used(tmp_path):
+    from attentest.training.resume import Resume
+
+    corpus = made_up_corpus()
+    vocabulary = Vocabulary.from_split(corpus["train"])
+    train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
+
+    def fresh():
+        architecture = Architecture(ENCODERS.parse("average(hidden=6)"), embedding=8)
+        return Classifier(architecture, len(vocabulary), 2, torch.Generator().manual_seed(0))
+
+    expected = fresh()
+    fit(expected, train, dev, Training(epochs=3), seed=0, resume=Resume(tmp_path / "a", "one", 0.0))
+    assert (tmp_path / "a").is_file()
+    other = fresh()
+    fit(other, train, dev, Training(epochs=3), seed=0, resume=Resume(tmp_path / "a", "two", 0.0))
+    (tmp_path / "b").write_bytes(b"nonsense")
+    heard: list[str] = []
+    broken = fresh()
+    fit(broken, train, dev, Training(epochs=3), seed=0, resume=Resume(tmp_path / "b", "one", 0.0, heard.append))
+    assert "cannot be used" in heard[0]
+    for name, value in expected.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name])
+        assert torch.equal(value, broken.state_dict()[name])

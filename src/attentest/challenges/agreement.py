@@ -71,6 +71,11 @@ class Agreement(Challenge):
             for column, statistic, words in named
         )
 
+    @property
+    def explained_by(self) -> tuple[str, ...]:
+        """Both sides of every pair."""
+        return tuple(dict.fromkeys(name for pair in self.pairs for name in pair.split("~")))
+
     def examine(self, examination: Examination) -> pa.Table:
         """One row per instance and pair."""
         return pa.concat_tables([self._compare(examination, pair) for pair in self.pairs])

@@ -91,6 +91,11 @@ class Challenge(ABC):
     def measures(self) -> tuple[Measure, ...]:
         """The numbers that may be computed from the findings."""
 
+    @property
+    def explained_by(self) -> tuple[str, ...]:
+        """The explainers whose scores it reads: their code decides its findings too."""
+        return tuple(getattr(self, "explainers", ()))
+
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Why this challenge does not apply here, or None when it does."""
         return None

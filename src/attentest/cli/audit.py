@@ -63,8 +63,9 @@ def audit(
     """
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
-    from attentest.auditing import describe_run, finish
+    from attentest.auditing import finish
     from attentest.challenges import DEFAULT
+    from attentest.studies.describe import describe_run
 
     with terminal.console.status("Reading the corpus …"):
         run = describe_run(model, challenges=tuple(challenge or DEFAULT), **choices)
@@ -112,14 +113,15 @@ def train(
     """Train a classifier with attention and keep it; audit it later with --model."""
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
-    from attentest.auditing import describe_run
-    from attentest.studies import run as studies
+    from attentest.studies.describe import describe_run
+    from attentest.studies.execute import train as train_model
+    from attentest.studies.run import MODEL
 
     with terminal.console.status("Reading the corpus …"):
         run = describe_run(None, challenges=(), **choices)
     introduce(run, terminal)
-    folder = studies.train(run, runs, device=device, fresh=fresh, progress=terminal)
-    entry = folder.record["finished"][studies.MODEL]
+    folder = train_model(run, runs, device=device, fresh=fresh, progress=terminal)
+    entry = folder.record["finished"][MODEL]
     best = entry["epochs"][entry["best_epoch"] - 1]
     if as_json:
         typer.echo(json.dumps({"run": str(folder.path), **entry}, indent=1))

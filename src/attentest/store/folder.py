@@ -1,17 +1,22 @@
 """A run on disk: a folder named by the run's id.
 
     run.json                 every field, versions, corpus digest, and the sha256 of every finished file
+    corpus.json              what the corpus counts: texts by class, lengths, words
     model.safetensors        the weights
     vocabulary.json          the words
     findings/<name>.parquet  one file per challenge
     report.html              the page
-run.json is rewritten, atomically, after each finished stage; a file it does not list is not finished.
+run.json is rewritten, atomically, after each finished stage; a file it does not list is not finished. It ends in a
+seal, the sha256 of all the rest of it, so that a single flipped bit anywhere in the folder is noticed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,15 @@ from attentest.store.findings import Findings, read_findings
 __all__ = ["RunFolder", "find_run", "runs_in"]
 
 
+AGAIN = "Run the same command again: it is noticed and computed again."
+
+
+def _sealed(record: dict[str, Any]) -> str:
+    """The record's text with its seal: the only text that is accepted for it."""
+    seal = hashlib.sha256(json.dumps(record, ensure_ascii=False).encode()).hexdigest()
+    return json.dumps({**record, "seal": seal}, indent=1, ensure_ascii=False) + "\n"
+
+
 class RunFolder:
     """One run's folder; reading checks what was recorded, writing records what was finished."""
 
@@ -29,14 +43,27 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, fields: dict[str, Any], made_with: dict[str, str]) -> RunFolder:
-        """The folder for these fields, made if it is not there yet."""
+    def create(
+        cls,
+        path: Path,
+        fields: dict[str, Any],
+        made_with: dict[str, str],
+        say: Callable[[str], None] = lambda line: None,
+    ) -> RunFolder:
+        """The folder for these fields, made if it is not there yet; a damaged record is named and begun again."""
         make_folder(path)
-        folder = cls(path)
-        if not (path / "run.json").exists():
-            folder._write({"fields": fields, "made_with": made_with, "finished": {}})
-        elif folder.record["fields"] != json.loads(json.dumps(fields)):
-            raise StorageError(f"{path} holds another run. Choose another --runs folder.")
+        folder, record = cls(path), path / "run.json"
+        if record.exists():
+            try:
+                found = folder.record["fields"]
+            except StorageError as error:
+                say(f"{str(error).split('. ')[0]}; computing this run again.")
+                record.replace(path / "run.json.damaged")
+            else:
+                if found != json.loads(json.dumps(fields)):
+                    raise StorageError(f"{path} holds another run. Choose another --runs folder.")
+                return folder
+        folder._write({"fields": fields, "made_with": made_with, "finished": {}})
         return folder
 
     @property
@@ -44,18 +71,40 @@ class RunFolder:
         """run.json."""
         path = self.path / "run.json"
         try:
-            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            record["fields"], record["finished"]
+            text = path.read_bytes().decode()
+            record: dict[str, Any] = json.loads(text)
+            record["fields"], record["finished"], record.pop("seal")
         except FileNotFoundError as error:
             raise StorageError(f"{self.path} is not a run: it has no run.json.") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StorageError(
-                f"{path} cannot be read ({error}). Delete the folder {self.path} and run again."
-            ) from error
+        except OSError as error:
+            raise StorageError(f"{path} cannot be read ({error.strerror or error}). Check its permissions.") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StorageError(f"{path} was altered or cut short. {AGAIN}") from error
+        if _sealed(record) != text:
+            raise StorageError(f"{path} was altered after it was written. {AGAIN}")
         return record
 
     def _write(self, record: dict[str, Any]) -> None:
-        write_text(self.path / "run.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        write_text(self.path / "run.json", _sealed(record))
+
+    @contextlib.contextmanager
+    def locked(self, say: Callable[[str], None] = lambda line: None) -> Iterator[None]:
+        """Hold the run for one process; another one waits. A killed process holds nothing."""
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - Windows: the rename still keeps files whole
+            yield
+            return
+        handle = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                say(f"{self.path.name}: another process is computing it; waiting.")
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def finish(self, name: str, **about: Any) -> None:
         """Record that the file ``name`` is whole, with its checksum and anything worth keeping."""
@@ -63,17 +112,16 @@ class RunFolder:
         record["finished"][name] = {"sha256": checksum(self.path / name), **about}
         self._write(record)
 
-    def forget(self, name: str) -> None:
-        """Take a file out of the record, so that it is computed again."""
-        record = self.record
-        record["finished"].pop(name, None)
-        self._write(record)
-
-    def is_finished(self, name: str) -> bool:
-        """Whether the file is recorded and still has the recorded content."""
+    def is_finished(self, name: str, say: Callable[[str], None] = lambda line: None) -> bool:
+        """Whether the file is recorded and still has the recorded content; ``say`` hears when it has not."""
         entry = self.record["finished"].get(name)
         path = self.path / name
-        return entry is not None and path.is_file() and checksum(path) == entry["sha256"]
+        if entry is None:
+            return False
+        whole = path.is_file() and checksum(path) == entry["sha256"]
+        if not whole:
+            say(f"{path} is missing or was altered after it was written; computing it again.")
+        return whole
 
     def verify(self, name: str) -> Path:
         """The path of a finished file, whose content is what was recorded."""

@@ -17,6 +17,7 @@ from attentest.measures.performance import accuracy, f1_macro, roc_auc
 from attentest.models.classifier import Classifier
 from attentest.progress import SILENT, Progress
 from attentest.training.objectives import CrossEntropy, Objective, class_balance
+from attentest.training.resume import Resume
 
 __all__ = ["Epoch", "Training", "fit", "predict"]
 
@@ -61,6 +62,10 @@ class Training:
             return self.select
         return "roc_auc" if classes == 2 else "accuracy"
 
+    def is_over(self, epochs: list[Epoch]) -> bool:
+        """Whether the dev score has not improved for long enough."""
+        return bool(self.patience and epochs) and len(epochs) - best_epoch(epochs).number >= self.patience
+
 
 @dataclass(frozen=True)
 class Epoch:
@@ -85,9 +90,10 @@ def fit(
     *,
     seed: int,
     objective: Objective | None = None,
+    resume: Resume | None = None,
     progress: Progress = SILENT,
 ) -> list[Epoch]:
-    """Train in place and leave the model at its best epoch on dev."""
+    """Train in place and leave the model at its best epoch on dev; with ``resume``, go on where it was killed."""
     generator = torch.Generator().manual_seed(seed)
     if objective is None:
         labels = torch.from_numpy(train.labels)
@@ -96,14 +102,18 @@ def fit(
     optimizer = torch.optim.Adam(
         _groups(model, training), lr=training.learning_rate, amsgrad=training.amsgrad, fused=True
     )
-    epochs: list[Epoch] = []
-    best: dict[str, torch.Tensor] = {}
+    kept, best = ([], {}) if resume is None else resume.load(model, optimizer, generator)
+    epochs = [Epoch(**epoch) for epoch in kept]
     steps = -(-len(train) // training.batch_size)
     with progress.stage("Training", steps * training.epochs) as tick:
-        for number in range(1, training.epochs + 1):
-            started, total = time.perf_counter(), 0.0
+        tick(steps * len(epochs))
+        for number in range(len(epochs) + 1, training.epochs + 1):
+            if training.is_over(epochs):
+                break
+            # The loss stays on its device: asking for its value every step would make a GPU wait.
+            started, total = time.perf_counter(), torch.zeros((), dtype=torch.float64, device=model.device)
             model.train()
-            for batch in shuffled(train, training.batch_size, generator):
+            for step, batch in enumerate(shuffled(train, training.batch_size, generator)):
                 batch = batch.to(model.device)  # noqa: PLW2901
                 optimizer.zero_grad(set_to_none=True)
                 loss = objective(model(batch), batch)
@@ -111,18 +121,18 @@ def fit(
                 if training.clip:
                     torch.nn.utils.clip_grad_norm_(model.parameters(), training.clip)
                 optimizer.step()
-                total += float(loss.detach())
-                tick(1, epoch=number, loss=float(loss.detach()) / len(batch))
+                total += loss.detach()
+                tick(1, **({} if step % 25 else {"epoch": number, "loss": float(loss.detach()) / len(batch)}))
             probabilities = predict(model, dev)
             reached = score(dev.labels, probabilities)
             if not epochs or reached > max(epoch.score for epoch in epochs):
                 best = {name: value.detach().clone() for name, value in model.state_dict().items()}
             right = accuracy(dev.labels, probabilities.argmax(-1))
             seconds = time.perf_counter() - started
-            epochs.append(Epoch(number, total / len(train), reached, right, seconds))
-            tick(0, epoch=number, loss=total / len(train), dev=reached)
-            if training.patience and number - best_epoch(epochs).number >= training.patience:
-                break
+            epochs.append(Epoch(number, float(total) / len(train), reached, right, seconds))
+            tick(0, epoch=number, loss=epochs[-1].loss, dev=reached)
+            if resume is not None and number < training.epochs:
+                resume.save(model, best, optimizer, generator, [epoch.to_record() for epoch in epochs])
     model.load_state_dict(best)
     model.eval()
     return epochs

@@ -6,7 +6,11 @@ STAMPS := .stamps
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test check bench docs screenshots browser format wheel wheel-check clean
+.PHONY: help audit test check bench docs screenshots browser format gpu-pack gpu-unpack wheel wheel-check clean
+
+STUDY ?= jain_wallace_2019
+CARRY ?= .carry
+RUNS  ?= runs
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -62,6 +66,13 @@ browser: ## Install Chromium (Debian)
 screenshots: $(STAMPS)/test browser ## Render the report of the default audit to docs/images
 	@$(BIN)/attentest audit --quiet
 	@$(BIN)/python scripts/screenshots.py latest docs/images
+
+gpu-pack: $(STAMPS)/core ## Pack STUDY into CARRY for a machine with a GPU and no corpora
+	@$(BIN)/python scripts/gpu_pack.py $(STUDY) $(CARRY) $(ARGS)
+
+gpu-unpack: $(STAMPS)/core ## Bring findings computed there (FROM) into RUNS
+	@test -n "$(FROM)" || { echo "make gpu-unpack FROM=folder with runs-*.tar"; exit 2; }
+	@$(BIN)/python scripts/gpu_unpack.py $(FROM) $(RUNS)
 
 wheel: $(STAMPS)/dev ## Build the wheel
 	@rm -rf dist && $(BIN)/python -m build --wheel --outdir dist . >/dev/null && ls dist/*.whl

@@ -19,6 +19,7 @@ LAYERS = [
     {"explainers"},
     {"challenges"},
     {"studies"},
+    {"papers"},
     {"report"},
     {"auditing", "catalogue"},
     {"cli"},

@@ -20,6 +20,7 @@ __all__ = [
     "NotApplicable",
     "StorageError",
     "UnknownName",
+    "suggestion",
 ]
 
 
@@ -47,7 +48,11 @@ class UnknownName(AttentestError):
     """A name that is not in a registry; says which names are near."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-        super().__init__(f"No {kind} is called {name!r}. {hint}")
+        super().__init__(f"No {kind} is called {name!r}. {suggestion(name, known)}")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name that is near, or all of them."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."

@@ -17,7 +17,7 @@ from attentest.data import cache, prepared
 from attentest.data.batches import Encoded
 from attentest.data.corpora.declared import Instance, Prepared
 from attentest.data.corpus import Corpus, Split
-from attentest.data.prepared import load_prepared, prepared_folder
+from attentest.data.prepared import load_prepared, pack, prepared_folder
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, StorageError
 
@@ -199,3 +199,36 @@ def test_taking_rows_does_not_depend_on_batches(cut: tuple[Split, Split], rows: 
     assert taken.ids == [whole.ids[row] for row in rows]
     assert taken.table["rationale"].to_pylist() == [whole.table["rationale"][row].as_py() for row in rows]
     assert taken.table["tokens"].num_chunks <= 1 or rows
+
+
+def test_a_pack_serves_as_data_folder_without_rows_and_tokenizer(
+    toy: Path, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = {text: load_prepared(corpus) for text, corpus in (("plain", Toy()), ("upper", Toy(upper=True)))}
+    pack([Toy(), Toy(upper=True)], places / "packed")
+    monkeypatch.setenv("ATTENTEST_DATA", str(places / "packed"))
+    monkeypatch.setenv("ATTENTEST_CACHE", str(places / "empty"))
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("prepared again")
+
+    monkeypatch.setattr(Toy, "prepare", refuse)
+    for text, corpus in (("plain", Toy()), ("upper", Toy(upper=True))):
+        there = load_prepared(corpus)
+        assert there.digest == here[text].digest
+        assert there["train"].table.equals(here[text]["train"].table)
+    with pytest.raises(InputError, match="not on this machine"):
+        load_prepared(Toy(marked=True))
+
+
+@pytest.mark.parametrize("damage", ["index", "split"])
+def test_a_damaged_pack_is_named(toy: Path, places: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    pack([Toy()], places / "packed")
+    monkeypatch.setenv("ATTENTEST_DATA", str(places / "packed"))
+    if damage == "index":
+        (places / "packed" / "prepared" / "index.json").write_text("{")
+    else:
+        (split,) = places.glob("packed/prepared/*/train.arrow")
+        split.write_bytes(split.read_bytes()[:-7] + b"altered")
+    with pytest.raises(InputError, match="[Pp]ack it again|[Pp]ack the corpora again"):
+        load_prepared(Toy())

@@ -29,6 +29,11 @@ def run():
     return small(challenges=tuple(CHALLENGES.parse(t) for t in ("permutation(draws=5)", "uniform")))
 
 
+def read_everything(folder, challenges):
+    for challenge in challenges:
+        folder.findings(challenge)
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     return execute(run(), tmp_path_factory.mktemp("whole"))
@@ -45,10 +50,8 @@ def test_every_one_of_a_hundred_flipped_bits_is_noticed_and_named(whole, tmp_pat
         bit = chance.randrange(8 * len(data))
         data[bit // 8] ^= 1 << bit % 8
         (copy / name).write_bytes(data)
-        folder = RunFolder(copy)
         with pytest.raises(StorageError, match=name.replace(".", r"\.")):
-            for challenge in whole.challenges:
-                folder.findings(challenge)
+            read_everything(RunFolder(copy), whole.challenges)
         shutil.rmtree(copy)
 
 

@@ -19,8 +19,8 @@ from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
-from attentest.studies.presets import preset
 from attentest.studies.execute import execute, reproducibly, train
+from attentest.studies.presets import preset
 from attentest.studies.run import Run
 from attentest.training.loop import Training
 
@@ -65,7 +65,7 @@ def test_the_number_of_workers_changes_no_byte(tmp_path, monkeypatch):
     from attentest.studies import examine
 
     cut = examine.bucketed
-    monkeypatch.setattr(examine, "bucketed", lambda encoded: cut(encoded, tokens=40, chunk=17))
+    monkeypatch.setattr(examine, "bucketed", lambda encoded, **_: cut(encoded, tokens=40, chunk=17))
     one = execute(small(), tmp_path / "one", workers=1)
     assert bytes_of(one) == bytes_of(execute(small(), tmp_path / "three", workers=3))
 
@@ -75,7 +75,7 @@ def test_findings_do_not_depend_on_how_batches_are_cut(tmp_path, monkeypatch):
     from attentest.studies import examine
 
     cut = examine.bucketed
-    monkeypatch.setattr(examine, "bucketed", lambda encoded: cut(encoded, tokens=40, chunk=7))
+    monkeypatch.setattr(examine, "bucketed", lambda encoded, **_: cut(encoded, tokens=40, chunk=7))
     two = execute(small(), tmp_path / "b")
     for name in one.challenges:
         x, y = one.findings(name).table, two.findings(name).table

@@ -41,6 +41,8 @@ class Adversary(Challenge):
     rate: float = 0.01
     steps: int = 500
     noise: float = 3.0
+    #: Keep the adversarial attention of every token, not only how far it lies.
+    per_token: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < 1:
@@ -96,7 +98,7 @@ class Adversary(Challenge):
             "ratio": numbers(ratio, judged),
             "top_changed": flags(_top(adversarial, mask) != _top(weights, mask), judged),
             "decision_kept": flags(probabilities.argmax(-1) == reading.predicted, judged),
-            "adversarial_attention": ragged(adversarial, mask),
+            **({"adversarial_attention": ragged(adversarial, mask)} if self.per_token else {}),
             "adversarial_probabilities": pa.FixedSizeListArray.from_arrays(
                 pa.array(probabilities.flatten().cpu().numpy()), classes
             ).cast(pa.list_(pa.float64())),

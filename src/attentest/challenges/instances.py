@@ -21,6 +21,13 @@ class Instances(Challenge):
     question: ClassVar[str] = "What does the model predict, and where does it attend?"
     reference: ClassVar[str] = "—"
     explainers: tuple[str, ...] = ("gradient", "gradient_state", "leave_one_out", "state_erasure", "state_evidence")
+    #: Keep tokens, attention, logits and scores too; without them a run is small, but no page can show a text.
+    per_token: bool = True
+
+    @property
+    def explained_by(self) -> tuple[str, ...]:
+        """The explainers whose scores are kept."""
+        return self.explainers if self.per_token else ()
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -39,18 +46,18 @@ class Instances(Challenge):
         ).cast(pa.list_(pa.float64()))
         columns = {
             "row": examination.rows,
-            "tokens": examination.tokens,
             "label": pa.array(batch.labels.cpu().numpy(), pa.int32()),
             "correct": flags(batch.labels == reading.predicted),
             "probabilities": probabilities,
             "max_attention": numbers(largest(examination.weights)),
-            "attention": ragged(examination.weights, mask),
         }
-        if reading.token_logits is not None:
-            columns["token_logits"] = ragged(reading.token_logits.double(), mask)
-        for explainer in self.explainers:
-            columns[explainer] = ragged(examination.scores(explainer), mask)
-        if examination.rationale is not None:
-            columns["rationale"] = ragged(examination.rationale, mask)
+        if self.per_token:
+            columns |= {"tokens": examination.tokens, "attention": ragged(examination.weights, mask)}
+            if reading.token_logits is not None:
+                columns["token_logits"] = ragged(reading.token_logits.double(), mask)
+            for explainer in self.explainers:
+                columns[explainer] = ragged(examination.scores(explainer), mask)
+            if examination.rationale is not None:
+                columns["rationale"] = ragged(examination.rationale, mask)
         columns["not_judged"] = pa.nulls(len(batch), pa.string())
         return pa.table(columns)

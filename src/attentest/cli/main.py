@@ -14,7 +14,9 @@ import typer
 
 from attentest import __version__
 from attentest.cli import audit, look
+from attentest.cli.claims import claims
 from attentest.cli.corpora import corpora_app
+from attentest.cli.study import reproduce, study_app
 from attentest.errors import AttentestError
 
 __all__ = ["app", "main"]
@@ -34,6 +36,9 @@ app.command("audit")(audit.audit)
 app.command("train")(audit.train)
 app.command("show")(look.show)
 app.command("list")(look.list_)
+app.command("reproduce")(reproduce)
+app.command("claims")(claims)
+app.add_typer(study_app, name="study")
 app.add_typer(corpora_app, name="corpora")
 
 

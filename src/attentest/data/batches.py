@@ -50,6 +50,11 @@ class Batch:
         second = None if self.second is None else self.second[part]
         return Batch(self.text[part], self.labels[part], self.rows[part], self.keys[part], second)
 
+    def narrowed(self, width: int) -> Batch:
+        """The same texts, when none is longer than ``width`` positions, without the padding beyond them."""
+        text = Sequences(self.text.tokens[:, :width], self.text.lengths, self.text.mask[:, :width])
+        return Batch(text, self.labels, self.rows, self.keys, self.second)
+
     @property
     def mask(self) -> Bool[Tensor, "batch token"]:
         """Which positions hold real tokens of the attended text."""

@@ -2,6 +2,7 @@
 
     <cache>/prepared/<name>-<hash>/corpus.json      classes, provenance, digest, and the sha256 of every file
     <cache>/prepared/<name>-<hash>/<split>.arrow    record batches of 2,048 instances, uncompressed
+or, where a pack was made for machines without the rows, <data>/prepared/index.json and the same folders beside it.
 The hash is over the sums of the files of rows, the declaration with its options, and the code that prepares.
 """
 
@@ -27,12 +28,13 @@ import pyarrow as pa
 from attentest.data.cache import cache_folder, sum_of
 from attentest.data.corpora.declared import Declared, Instance, Prepared
 from attentest.data.corpus import Corpus, Provenance, Split
+from attentest.data.location import data_folder
 from attentest.data.raw import RowsOnDisk
 from attentest.errors import InputError, StorageError
 from attentest.progress import SILENT, Progress, Tick
 from attentest.registry import text_of
 
-__all__ = ["load_prepared", "prepared_folder"]
+__all__ = ["load_prepared", "pack", "prepared_folder"]
 
 #: Raised when this file or the tokenizers change what a preparation gives.
 PREPARATION = 1
@@ -48,7 +50,7 @@ SCHEMA = pa.schema(
         ("alignment", pa.list_(pa.string())),
     ]
 )
-RECORD = "corpus.json"
+RECORD, PACKED = "corpus.json", "prepared"
 #: Seconds without change after which a temporary folder belongs to nobody.
 ABANDONED = 24 * 3600
 #: Sources are left out: where rows come from does not change what is made of them.
@@ -59,11 +61,49 @@ UNUSABLE = (OSError, ValueError, LookupError, TypeError, pa.ArrowException, Inpu
 
 def load_prepared(declared: Declared, *, progress: Progress = SILENT) -> Corpus:
     """The corpus from the cache; prepared first when it is not there, was altered, or its rows are others."""
+    if (packed := packed_folder(declared)) is not None:
+        return _packed(packed)
     folder = prepared_folder(declared)
     with contextlib.suppress(*UNUSABLE):
         return _opened(folder)
     _prepare(declared, folder, progress)
     return _opened(folder)
+
+
+def packed_folder(declared: Declared) -> Path | None:
+    """Where a pack in the data folder holds the corpus, prepared: it needs neither rows nor a tokenizer."""
+    index = data_folder() / PACKED / "index.json"
+    try:
+        name = json.loads(index.read_text(encoding="utf-8")).get(text_of(declared))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{index} cannot be read ({error}). Pack the corpora again.") from error
+    return None if name is None else index.parent / Path(str(name)).name
+
+
+def _packed(folder: Path) -> Corpus:
+    try:
+        return _opened(folder)
+    except UNUSABLE as error:
+        raise InputError(f"The packed corpus {folder} is not whole ({error}). Pack it again.") from error
+
+
+def pack(corpora: Iterable[Declared], folder: Path, *, progress: Progress = SILENT) -> None:
+    """Copy corpora, prepared, into a folder that serves as ATTENTEST_DATA on a machine without their rows."""
+    (folder / PACKED).mkdir(parents=True, exist_ok=True)
+    names: dict[str, str] = {}
+    for declared in corpora:
+        load_prepared(declared, progress=progress)
+        source = packed_folder(declared) or prepared_folder(declared)
+        if not (folder / PACKED / source.name).exists():
+            temporary = folder / PACKED / f".{source.name}.{secrets.token_hex(6)}.part"
+            shutil.copytree(source, temporary)
+            temporary.replace(folder / PACKED / source.name)
+        names[text_of(declared)] = source.name
+    temporary = folder / PACKED / f".index.{secrets.token_hex(6)}.part"
+    temporary.write_text(json.dumps(names, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(folder / PACKED / "index.json")
 
 
 def prepared_folder(declared: Declared) -> Path:

@@ -20,7 +20,8 @@ __all__ = ["Searched", "relaxed_search", "relaxed_search_affine"]
 Decode = Callable[[Float[Tensor, "batch k token"]], Float[Tensor, "batch k outcome"]]
 _Penalise = Callable[[Float[Tensor, "k rows token"], Float[Tensor, "k rows token"]], None]
 
-_CELLS = 1 << 15  # weights moved together through all steps, so that they stay in the cache
+# Weights moved together through all steps: few stay in a core's cache, many make a GPU's steps worth their launch.
+_CELLS = {"cpu": 1 << 15, "cuda": 1 << 23}
 _NOWHERE = -690.0  # the logit of padding: softmax makes it 1e-300, whose logarithm is still a number
 
 
@@ -88,7 +89,7 @@ def relaxed_search_affine(
     lengths, places = mask.sum(-1), positions(mask)
     moved = torch.zeros_like(noise, dtype=torch.float64)
     some = lengths.nonzero().squeeze(-1)
-    for part, longest in by_length(lengths[some], _CELLS // noise.shape[1]):
+    for part, longest in by_length(lengths[some], _CELLS.get(mask.device.type, _CELLS["cpu"]) // noise.shape[1]):
         rows = some[part]
         here = places[rows, :longest]
         each = here[:, None].expand(-1, noise.shape[1], -1)

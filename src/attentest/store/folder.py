@@ -112,6 +112,12 @@ class RunFolder:
         record["finished"][name] = {"sha256": checksum(self.path / name), **about}
         self._write(record)
 
+    def note(self, **about: Any) -> None:
+        """Record something worth keeping of the run as a whole."""
+        record = self.record
+        if any(record.get(name) != value for name, value in about.items()):
+            self._write({**record, **about})
+
     def is_finished(self, name: str, say: Callable[[str], None] = lambda line: None) -> bool:
         """Whether the file is recorded and still has the recorded content; ``say`` hears when it has not."""
         entry = self.record["finished"].get(name)

@@ -22,7 +22,7 @@ from attentest.store.folder import RunFolder
 from attentest.studies.presets import preset as preset_named
 from attentest.studies.run import Run
 
-__all__ = ["describe_run"]
+__all__ = ["describe_run", "vectors_file"]
 
 #: The choices that make a model.
 MAKING = (
@@ -123,7 +123,7 @@ def describe_run(
         chosen,
         seed=seed,
         limit=limit,
-        vectors=None if vectors is None else _vectors(Path(vectors)),
+        vectors=None if vectors is None else vectors_file(Path(vectors)),
         missing_vectors=defaults.missing_vectors,
         model_from=source,
         tokenizer=words if data is not None else "",
@@ -146,7 +146,7 @@ def _run_folder(path: Path) -> RunFolder:
     return folder
 
 
-def _vectors(path: Path) -> Path:
+def vectors_file(path: Path) -> Path:
     """The file of word vectors; a bare name may also lie in ``vectors/`` of the data folder."""
     kept = data_folder() / "vectors" / path
     if path.is_file() or not kept.is_file():

@@ -7,7 +7,7 @@ import json
 import platform
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,11 @@ def execute(
 ) -> RunFolder:
     """Do what is not done yet: prepare, train, then every challenge; each finished stage is kept."""
     with _opened(run, root, device, fresh, progress) as (folder, where):
+        if is_complete(run, folder, progress.say):
+            return folder
         model, vocabulary = _model(run, folder, where, progress)
         split = run.examined()
-        wanted = _applicable(run, model, split, progress)
+        wanted = _applicable(run, folder, model, split, progress)
         missing = {
             name: challenge
             for name, challenge in wanted.items()
@@ -87,14 +89,16 @@ def train(run: Run, root: Path, *, device: str = "cpu", fresh: bool = False, pro
         return folder
 
 
-def is_complete(folder: RunFolder, challenges: tuple[Challenge, ...]) -> bool:
-    """Whether a run's record lists everything that was asked of it (challenges that do not apply are not missed)."""
+def is_complete(run: Run, folder: RunFolder, say: Callable[[str], None] = lambda line: None) -> bool:
+    """Whether everything asked of the run has been found and is whole; its model need not have stayed here."""
     try:
-        finished = folder.record["finished"]
+        passed_over = folder.record.get("not_applicable", {})
     except StorageError:
         return False
-    lacking = [c for c in challenges if _findings(file_name(c)) not in finished and text_of(c) not in DEFAULT]
-    return MODEL in finished and _findings("instances") in finished and not lacking
+    asked = [challenge for challenge in run.asked if text_of(challenge) not in passed_over]
+    kept = [MODEL] if (folder.path / MODEL).exists() else []
+    whole = [folder.is_finished(name, say) for name in (COUNTS, *kept, *(_findings(file_name(c)) for c in asked))]
+    return all(whole)
 
 
 @contextlib.contextmanager
@@ -248,17 +252,22 @@ def _trained(
     return model, vocabulary, about
 
 
-def _applicable(run: Run, model: Classifier, split: Split, progress: Progress) -> dict[str, Challenge]:
-    """The challenges by the name of their findings; those that do not apply are named with the reason."""
+def _applicable(
+    run: Run, folder: RunFolder, model: Classifier, split: Split, progress: Progress
+) -> dict[str, Challenge]:
+    """The challenges by the name of their findings; those that do not apply are named with the reason, and noted."""
     wanted: dict[str, Challenge] = {}
+    passed_over: dict[str, str] = {}
     for challenge in run.asked:
         reason = challenge.objection(model, has_rationale=split.has("rationale"))
         if reason is None:
             wanted[file_name(challenge)] = challenge
         elif text_of(challenge) in DEFAULT:
             progress.say(f"Challenge {text_of(challenge)!r} does not apply: {reason}.")
+            passed_over[text_of(challenge)] = reason
         else:
             raise NotApplicable(f"Challenge {text_of(challenge)!r} does not apply: {reason}.")
+    folder.note(not_applicable=passed_over)
     return wanted
 
 

@@ -86,8 +86,9 @@ class Run:
 
     @property
     def asked(self) -> tuple[Challenge, ...]:
-        """The challenges, and the instances that are always kept."""
-        return (Instances(), *self.challenges)
+        """The challenges, and the instances, which are always kept."""
+        given = [challenge for challenge in self.challenges if isinstance(challenge, Instances)]
+        return (*(given or [Instances()]), *(c for c in self.challenges if c not in given))
 
     @cached_property
     def model_key(self) -> str:

@@ -1,0 +1,114 @@
+"""Compute a packed study on a machine with a GPU, several cells side by side on the one card.
+
+python scripts/gpu_study.py .carry OUT STUDY [options of 'attentest study run' …]
+Findings come out as OUT/runs-1.tar, runs-2.tar, … of at most 15 MiB, without the models; OUT/about.json says how long
+it took and how much of the card's memory was used. When the time is up (GPU_SECONDS), what is done comes out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from pathlib import Path
+
+LARGEST = 15 * 2**20
+#: Seconds kept at the end for packing.
+RESERVE = 25
+LEFT_BEHIND = (".safetensors", ".u64", ".lock", ".part", "vocabulary.json")
+
+
+def main(pack: Path, out: Path, study: str, options: list[str], limit: float) -> int:
+    """Unpack, compute, pack."""
+    scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "attentest-gpu"
+    runs = scratch / "runs"
+    with tarfile.open(pack / "data.tar.xz") as archive:
+        archive.extractall(scratch, filter="data")
+    path = os.pathsep.join(str(Path(part).resolve()) for part in ("src", pack / "site"))
+    environment = {**os.environ, "PYTHONPATH": path, "ATTENTEST_DATA": str(scratch / "data"), "OMP_NUM_THREADS": "1"}
+    started = time.monotonic()
+    command = [
+        sys.executable,
+        "-m",
+        "attentest",
+        "study",
+        "run",
+        study,
+        "--device",
+        "cuda",
+        "--runs",
+        str(runs),
+        *options,
+    ]
+    child = subprocess.Popen(command, env=environment)
+    memory = Memory()
+    try:
+        code = child.wait(limit - RESERVE)
+    except subprocess.TimeoutExpired:
+        child.send_signal(signal.SIGINT)
+        code = child.wait(15)
+    seconds = time.monotonic() - started
+    bundles = packed(runs, out)
+    about = {
+        "command": command[1:],
+        "seconds": round(seconds, 1),
+        "exit_code": code,
+        "largest_memory_MiB": memory.largest,
+        "cells": len(list(runs.glob("*/findings/instances*.parquet"))),
+        "bundles": bundles,
+    }
+    (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
+    print(json.dumps(about))
+    return code
+
+
+class Memory(threading.Thread):
+    """The most of the card's memory that was in use, looked at every second."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.largest = 0
+        self.start()
+
+    def run(self) -> None:
+        """Look, and look again."""
+        while True:
+            try:
+                asked = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+                used = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+                self.largest = max(self.largest, *(int(line) for line in used.split()))
+            except (OSError, subprocess.CalledProcessError, ValueError):
+                return
+            time.sleep(1)
+
+
+def packed(runs: Path, out: Path) -> int:
+    """Every file of every run but the models, in tar files of a size that travels."""
+    files = sorted(file for file in runs.rglob("*") if file.is_file() and not file.name.endswith(LEFT_BEHIND))
+    number, size, archive = 0, LARGEST, None
+    for file in files:
+        # A tar entry has a header of 512 bytes, and paddings to 512.
+        needs = file.stat().st_size + 1536
+        if size + needs > LARGEST:
+            if archive is not None:
+                archive.close()
+            number, size = number + 1, 10240
+            archive = tarfile.open(out / f"runs-{number}.tar", "w")  # noqa: SIM115
+        assert archive is not None
+        archive.add(file, arcname=str(file.relative_to(runs)))
+        size += needs
+    if archive is not None:
+        archive.close()
+    return number
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        raise SystemExit("usage: python scripts/gpu_study.py PACK OUT STUDY [options …]")
+    seconds = float(os.environ.get("GPU_SECONDS", "600"))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4:], seconds))

@@ -1,0 +1,45 @@
+"""Bring findings that were computed elsewhere into the store, each file checked against its run's record.
+
+python scripts/gpu_unpack.py FOLDER runs
+"""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+from pathlib import Path
+
+from attentest.errors import StorageError
+from attentest.store.folder import runs_in
+
+#: What stays where it was computed: a run without its model has all its findings.
+LEFT_BEHIND = (".safetensors", ".u64", "vocabulary.json")
+
+
+def main(source: Path, runs: Path) -> None:
+    """Extract every bundle, then check every run."""
+    bundles = sorted(source.glob("runs-*.tar"))
+    if not bundles:
+        raise SystemExit(f"No runs-*.tar in {source}.")
+    runs.mkdir(parents=True, exist_ok=True)
+    for bundle in bundles:
+        with tarfile.open(bundle) as archive:
+            archive.extractall(runs, filter="data")
+    whole, broken = 0, []
+    for folder in runs_in(runs):
+        try:
+            names = [name for name in folder.record["finished"] if not name.endswith(LEFT_BEHIND)]
+            for name in names:
+                folder.verify(name)
+            whole += 1
+        except StorageError as error:
+            broken.append(str(error))
+    print(f"{len(bundles)} bundles, {whole} whole runs in {runs}.")
+    if broken:
+        raise SystemExit("\n".join(broken))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        raise SystemExit("usage: python scripts/gpu_unpack.py FOLDER RUNS")
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

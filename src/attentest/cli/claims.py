@@ -1,0 +1,208 @@
+"""attentest claims: every published figure and conclusion of a paper beside ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from attentest.cli import options as o
+from attentest.cli.terminal import Terminal
+from attentest.errors import InputError, NotApplicable, UnknownName, suggestion
+
+if TYPE_CHECKING:
+    from attentest.papers.claims import Claims
+    from attentest.papers.outcomes import Outcome
+    from attentest.studies.study import Study
+
+__all__ = ["claims", "print_claims", "reproducible"]
+
+
+def claims(
+    paper: Annotated[str, typer.Argument(help="A paper by name; default: all of them, a line each.")] = "",
+    table: Annotated[
+        str | None, typer.Option(metavar="N", help="Only this table of the paper, such as 2 or 'Table 2'.")
+    ] = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this corpus, as sst or 'SST'; repeat for more.")
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option(metavar="NAME", help="agrees, differs, unsettled, 'not run' or 'cannot be had'.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also list claims that have no figure of ours.")] = False,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the outcomes as CSV.")] = None,
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the outcomes as an HTML page.")] = None,
+    runs: o.Runs = Path("runs"),
+    as_json: o.Json = False,
+) -> None:
+    """Set every published figure and conclusion of a paper beside ours.
+
+    Ours come from the runs of the paper's study ('attentest reproduce PAPER'); without any, the table that comes with
+    attentest is shown. A figure from other texts, vectors or settings than the paper's is marked and kept out of the
+    agreement rate.
+    """
+    if not paper:
+        for flag, given in (("--table", table), ("--corpus", corpus), ("--status", status)):
+            if given:
+                raise InputError(f"{flag} needs a paper: attentest claims PAPER {flag} ….")
+        if csv or page or as_json:
+            raise InputError("--csv, --page and --json need a paper: attentest claims PAPER --csv FILE.")
+        _print_papers(runs)
+        return
+    print_claims(
+        paper,
+        runs,
+        table=table,
+        corpora=tuple(corpus or ()),
+        status=status,
+        everything=everything,
+        csv=csv,
+        page=page,
+        as_json=as_json,
+    )
+
+
+def print_claims(
+    paper: str,
+    runs: Path,
+    *,
+    table: str | None = None,
+    corpora: Sequence[str] = (),
+    status: str | None = None,
+    everything: bool = False,
+    csv: Path | None = None,
+    page: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Print (and write) a paper's outcomes, those that are asked for."""
+    from attentest.papers.claims import load_claims
+    from attentest.papers.outcome_files import row_of, write_outcomes
+    from attentest.report.claims_table import claims_table
+    from attentest.report.claims_view import View
+
+    loaded = load_claims(paper)
+    wanted = _chosen(loaded, table, corpora, status)
+    outcomes, came_from = _outcomes(paper, runs)
+    outcomes = [outcome for outcome in outcomes if wanted(outcome)]
+    view = View(loaded, outcomes)
+    if csv is not None:
+        write_outcomes(csv, outcomes)
+    if page is not None:
+        from attentest.report.claims_page import write_claims_page
+
+        write_claims_page(view, page, came_from)
+    if as_json:
+        typer.echo(json.dumps([row_of(outcome) for outcome in outcomes], ensure_ascii=False, indent=1))
+        return
+    console = Console()
+    console.print(Text(came_from, style="dim"))
+    asked = table is not None or status is not None
+    listed = everything or status is not None
+    console.print(claims_table(view, width=console.width, everything=listed, released=asked))
+    for name, path in (("Figures", csv), ("Page", page)):
+        if path is not None:
+            console.print(Text(f"{name:<8}{path}"))
+
+
+def reproducible(paper: str, table: str | None = None) -> Study:
+    """A paper's study, or as much of it as one table needs."""
+    from attentest.papers.claims import load_claims
+    from attentest.papers.studies import built_in
+    from attentest.studies.study import read_study
+
+    loaded = load_claims(paper)
+    files = built_in()
+    if paper not in files:
+        raise NotApplicable(
+            f"Paper {paper!r}: {loaded.rules.not_run}. Papers that can be run: {', '.join(files) or 'none'}."
+        )
+    study = read_study(files[paper])
+    if table is None:
+        return study
+    rules = loaded.rules
+    figures = [claim for claim in loaded.figures if claim.table in _tables(loaded, table)]
+    corpora = {rules.corpora[claim.corpus].name for claim in figures}
+    models = {rules.models[claim.model].name for claim in figures if claim.model}
+    attentions = {rules.attentions[claim.attention].name for claim in figures if claim.attention}
+    challenges = {"instances"} | {rules.measures[claim.measure].challenge for claim in figures}
+    grid = dict(study.grid)
+    for axis, names in (("corpus", corpora), ("encoder", models), ("attention", attentions)):
+        if axis in grid and any(names):
+            grid[axis] = tuple(value for value in grid[axis] if _base(value) in {_base(name) for name in names})
+            if not grid[axis]:
+                raise NotApplicable(f"{paper}, {table!r}: no {axis} of it is in the study of this version.")
+    asked = [text for text in study.run.get("challenges", ()) if _base(text) in challenges]
+    return replace(study, grid=grid, run={**study.run, **({"challenges": tuple(asked)} if asked else {})})
+
+
+def _base(text: object) -> str:
+    return str(text).partition("(")[0].strip()
+
+
+def _print_papers(runs: Path) -> None:
+    from attentest.papers import PAPERS
+    from attentest.papers.claims import load_claims
+    from attentest.report.claims_table import papers_table
+    from attentest.report.claims_view import View
+
+    found = {name: _outcomes(name, runs) for name in PAPERS}
+    views = {name: View(load_claims(name), outcomes) for name, (outcomes, _) in found.items()}
+    Console().print(papers_table(views, {name: source for name, (_, source) in found.items()}))
+    typer.echo("One paper:  attentest claims NAME")
+
+
+def _outcomes(paper: str, runs: Path) -> tuple[list[Outcome], str]:
+    """A paper's outcomes and where they come from: the runs here, or else the table that comes with attentest."""
+    from attentest.papers.outcome_files import committed
+    from attentest.papers.outcomes import evaluate
+    from attentest.studies.record import finished_cells
+
+    cells = finished_cells(runs, paper)
+    if cells:
+        with Terminal().console.status(f"Comparing {paper} with {len(cells):,} runs …"):
+            return evaluate(paper, cells), f"from {len(cells):,} runs in {runs}"
+    kept = committed(paper)
+    if kept is not None:
+        return kept, f"no runs of it in {runs}: this is the table that comes with attentest"
+    return evaluate(paper), f"no runs of it in {runs}"
+
+
+def _chosen(loaded: Claims, table: str | None, corpora: Sequence[str], status: str | None) -> Callable[[Outcome], bool]:
+    """A test for the outcomes that are asked for; a name that the paper does not have is an error."""
+    from attentest.papers.outcomes import STATUSES
+
+    if status is not None and status not in STATUSES:
+        raise UnknownName("status", status, STATUSES)
+    tables = None if table is None else _tables(loaded, table)
+    ours = {rule.name: name for name, rule in loaded.rules.corpora.items() if rule.name}
+    names = [ours.get(_base(corpus), corpus) for corpus in corpora]
+    for name in names:
+        if name not in loaded.rules.corpora:
+            known = [*loaded.rules.corpora, *ours]
+            raise InputError(f"{loaded.paper.name} has no corpus {name!r}. {suggestion(name, known)}")
+
+    def wanted(outcome: Outcome) -> bool:
+        claim = outcome.claim
+        return (
+            (tables is None or claim.table in tables)
+            and (not names or claim.corpus in names)
+            and (status is None or outcome.status == status)
+        )
+
+    return wanted
+
+
+def _tables(loaded: Claims, text: str) -> set[str]:
+    """The tables that a number or a name means: 2 is 'Table 2' and its later version."""
+    known = list(dict.fromkeys(claim.table for claim in loaded.every))
+    name = f"Table {text}" if text.isdigit() else text
+    found = {table for table in known if table == name or table.startswith((f"{name} ", f"{name},"))}
+    if not found:
+        raise InputError(f"{loaded.paper.name} has no table {text!r}. {suggestion(name, known)}")
+    return found

@@ -1,0 +1,179 @@
+"""What a person sees of a study while it runs, the same for every engine.
+
+In a terminal: a bar with cells done, running, failed and the time left, and a line for every running cell; failures
+stay above it. Elsewhere (a file, a pipe): one plain line for every cell that ended.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from attentest.studies.engine import Task
+
+__all__ = ["StudyDisplay", "in_words"]
+
+
+@dataclass
+class _Running:
+    """A cell that is being computed."""
+
+    label: str
+    where: str
+    since: float
+    tries: int
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    figures: Mapping[str, float | str] = field(default_factory=dict)
+
+
+class StudyDisplay:
+    """A watch that shows a study on a console; a live one inside ``with``."""
+
+    def __init__(self, console: Console, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self.console = console
+        self.quiet = quiet
+        self._clock = clock
+        self._lock = threading.Lock()  # a live display is painted by a thread of its own
+        self._live: Live | None = None
+        self._total = 0
+        self._done = 0
+        self._failed = 0
+        self._seconds: list[float] = []
+        self._running: dict[str, _Running] = {}
+        self._tries: dict[str, int] = {}
+
+    def expect(self, total: int, done: int = 0) -> None:
+        """Say how many cells the study has, and how many of them were done before."""
+        with self._lock:
+            self._total, self._done = total, done
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal and not self.quiet:
+            self._live = Live(self, console=self.console, refresh_per_second=5)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def started(self, task: Task, where: str) -> None:
+        """A line for the cell."""
+        with self._lock:
+            tries = self._tries[task.id] = self._tries.get(task.id, 0) + 1
+            self._running[task.id] = _Running(task.label, where, self._clock(), tries)
+
+    def moved(self, task: Task, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
+        """The cell's line moves."""
+        with self._lock:
+            if running := self._running.get(task.id):
+                running.stage, running.done, running.total, running.figures = stage, done, total, figures
+
+    def said(self, task: Task, line: str) -> None:
+        """A line above the bar."""
+        self._print(Text.assemble((f"{task.label}: ", "dim"), line))
+
+    def ended(self, task: Task, error: str | None) -> None:
+        """The cell's line goes; a failure stays, with its reason."""
+        with self._lock:
+            running = self._running.pop(task.id, None)
+            took = self._clock() - running.since if running else 0.0
+            if error is None:
+                self._done += 1
+                self._seconds.append(took)
+            else:
+                self._failed += 1
+        if error is not None:
+            self._print(Text.assemble(("failed  ", "bold red"), f"{task.label}: {error}"))
+        elif self._live is None:
+            self._print(Text(f"done    {task.label} in {in_words(took)} ({self._header()})"))
+
+    def _print(self, line: Text) -> None:
+        if not self.quiet:
+            # A line that goes to a file is not cut into pieces at a width nobody chose.
+            self.console.print(line, soft_wrap=not self.console.is_terminal)
+
+    def seconds_left(self) -> float | None:
+        """How long the rest will take if it is like what is finished; nothing finished, nothing to go by."""
+        if not self._seconds or not self._total:
+            return None
+        mean = sum(self._seconds) / len(self._seconds)
+        now = self._clock()
+        waiting = max(0, self._total - self._done - self._failed - len(self._running))
+        rest = [max(0.0, mean - (now - cell.since)) for cell in self._running.values()]
+        return max([(waiting * mean + sum(rest)) / max(1, len(self._running)), *rest])
+
+    def _header(self) -> str:
+        """Cells done, running, failed, time left."""
+        parts = [f"{self._done} of {self._total} cells" if self._total else f"{self._done} cells done"]
+        if self._running:
+            parts.append(f"{len(self._running)} running")
+        if self._failed:
+            parts.append(f"{self._failed} failed")
+        left = self.seconds_left()
+        if left is not None and self._done + self._failed < self._total:
+            parts.append(f"time left {in_words(left)}")
+        return " · ".join(parts)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The bar, and a line for every running cell as far as the screen is high."""
+        with self._lock:
+            header = self._header()
+            bar = max(8, min(30, options.max_width - len(header) - 1))
+            top = Table.grid(padding=(0, 1))
+            top.add_row(
+                ProgressBar(total=max(1, self._total), completed=self._done + self._failed, width=bar),
+                Text(header, no_wrap=True, overflow="ellipsis"),
+            )
+            yield top
+            room = max(1, console.height - 3)
+            cells = list(self._running.values())
+            yield self._lines(cells[:room], options.max_width)
+            if len(cells) > room:
+                yield Text(f"  … and {len(cells) - room} more", style="dim")
+
+    def _lines(self, cells: list[_Running], width: int) -> Table:
+        grid = Table.grid(padding=(0, 1), expand=False)
+        longest = max((len(cell.label) for cell in cells), default=0)
+        grid.add_column(width=min(longest, round(width * 0.45)), no_wrap=True, overflow="ellipsis")
+        grid.add_column(no_wrap=True, style="cyan")
+        grid.add_column(no_wrap=True, justify="right")
+        grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        now = self._clock()
+        for cell in cells:
+            percent = f"{min(100, 100 * cell.done // cell.total)} %" if cell.total else ""
+            figures = [f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in cell.figures.items()]
+            again = [f"attempt {cell.tries}"] if cell.tries > 1 else []
+            about = "  ".join([*figures, *again, in_words(now - cell.since), cell.where])
+            grid.add_row(Text(cell.label), Text(cell.stage), percent, Text(about, style="dim"))
+        return grid
+
+
+def in_words(seconds: float) -> str:
+    """A stretch of time as a person says it: 45 s, 14 min, 2 h 05 min, 3 d 4 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes:02d} min"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h"

@@ -1,0 +1,129 @@
+"""Claims: every figure a paper prints or its authors released, and every direction it concludes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from attentest.errors import InputError, suggestion
+from attentest.papers import Paper
+from attentest.papers import paper as paper_named
+from attentest.papers.rules import DirectionRule, Rules, read_rules
+
+__all__ = ["COLUMNS", "Claim", "Claims", "Direction", "load_claims"]
+
+COLUMNS = ("paper", "table", "dataset", "model", "attention", "measure", "group", "value", "spread", "source")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One published figure, as it is printed."""
+
+    paper: str
+    table: str
+    corpus: str
+    model: str
+    attention: str
+    measure: str
+    group: str
+    printed: str
+    printed_spread: str
+    source: Literal["printed", "released"]
+
+    @property
+    def key(self) -> str:
+        """What makes it one of a kind."""
+        parts = (self.paper, self.table, self.corpus, self.model, self.attention, self.measure, self.group, self.source)
+        return " | ".join(parts)
+
+    @property
+    def value(self) -> float:
+        """The figure as a number; NaN where the authors' file has none."""
+        return float(self.printed) if self.printed else math.nan
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One conclusion, for one corpus where it is about corpora."""
+
+    paper: str
+    corpus: str
+    rule: DirectionRule
+
+    @property
+    def table(self) -> str:
+        """Where the paper says it."""
+        return self.rule.section
+
+    @property
+    def key(self) -> str:
+        """What makes it one of a kind."""
+        return " | ".join((self.paper, "direction", self.rule.name, self.corpus))
+
+
+@dataclass(frozen=True)
+class Claims:
+    """All of a paper's claims and the rules they are compared by."""
+
+    paper: Paper
+    figures: tuple[Claim, ...]
+    directions: tuple[Direction, ...]
+    rules: Rules
+
+    @property
+    def every(self) -> list[Claim | Direction]:
+        """Directions first, then figures, as outcomes stand."""
+        return [*self.directions, *self.figures]
+
+
+def load_claims(name: str) -> Claims:
+    """The claims of a paper; every name in its figures has a rule or a reason."""
+    paper = paper_named(name)
+    rules = read_rules(paper)
+    source = paper.folder / "claims.csv"
+    figures = tuple(read_figures(source.read_text("utf-8"), paper, rules)) if source.is_file() else ()
+    directions = tuple(
+        Direction(paper.name, corpus, rule) for rule in rules.directions for corpus in (rule.corpora or ("",))
+    )
+    claims = Claims(paper, figures, directions, rules)
+    for key, count in Counter(claim.key for claim in claims.every).items():
+        if count > 1:
+            raise InputError(f"papers/{paper.name}: {count} claims are called {key!r}; each must be one of a kind.")
+    return claims
+
+
+def read_figures(text: str, paper: Paper, rules: Rules) -> Iterator[Claim]:
+    """The rows of claims.csv, each checked."""
+    file = f"papers/{paper.name}/claims.csv"
+    reader = csv.reader(io.StringIO(text))
+    if (header := tuple(next(reader, ()))) != COLUMNS:
+        raise InputError(f"{file} begins with {','.join(header)!r}, not {','.join(COLUMNS)!r}.")
+    for row in reader:
+        where = f"{file}, line {reader.line_num}"
+        if len(row) != len(COLUMNS):
+            raise InputError(f"{where}: {len(row)} cells, not {len(COLUMNS)}.")
+        if row[0] != paper.name:
+            raise InputError(f"{where}: paper {row[0]!r} in the folder of {paper.name!r}.")
+        if row[-1] not in ("printed", "released"):
+            raise InputError(f"{where}: source {row[-1]!r}. {suggestion(row[-1], ('printed', 'released'))}")
+        for name, cell in zip(COLUMNS[7:9], row[7:9], strict=True):
+            try:
+                finite = not cell or math.isfinite(float(cell))
+            except ValueError:
+                finite = False
+            if not finite:
+                raise InputError(f"{where}: {name} {cell!r} is not a number.")
+        for kind, cell, known in (
+            ("corpora", row[2], rules.corpora),
+            ("models", row[3], rules.models),
+            ("attentions", row[4], rules.attentions),
+            ("measures", row[5], rules.measures),
+        ):
+            if cell and cell not in known:
+                raise InputError(f"{where}: {cell!r} has no [{kind}.…] in claims.toml. {suggestion(cell, known)}")
+        yield Claim(*row)  # type: ignore[arg-type]

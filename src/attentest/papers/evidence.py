@@ -1,0 +1,290 @@
+"""From finished cells to numbers: what a measure of a paper is in the findings of the runs that stand for it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from attentest.errors import InputError, StorageError
+from attentest.papers.resampling import Sample, Statistic, correlations, f1, means, roc_auc
+from attentest.papers.rules import CorpusRule, MeasureRule
+from attentest.store.findings import Measure
+from attentest.store.folder import RunFolder
+
+__all__ = ["Cell", "Evidence", "Group", "grouped"]
+
+COUNTS = "corpus.json"
+_KEY = b"attentest"
+
+
+class Cell(Protocol):
+    """A finished run of a study and the choices that made it (keyword arguments of ``describe_run``)."""
+
+    @property
+    def choices(self) -> Mapping[str, Any]:
+        """corpus, encoder, attention, vectors, preset, seed, limit, …"""
+
+    @property
+    def folder(self) -> RunFolder:
+        """Its findings."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cells that differ only in their seed, ordered by it."""
+
+    cells: tuple[Cell, ...]
+
+    @property
+    def choices(self) -> Mapping[str, Any]:
+        """What they share; the seed is the first one's."""
+        return self.cells[0].choices
+
+    @cached_property
+    def records(self) -> tuple[Mapping[str, Any], ...]:
+        """Every cell's run.json."""
+        return tuple(cell.folder.record for cell in self.cells)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """One for every cell."""
+        return tuple(int(cell.choices.get("seed") or 0) for cell in self.cells)
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The runs' names."""
+        return tuple(cell.folder.path.name for cell in self.cells)
+
+    def has(self, challenge: str) -> bool:
+        """Whether every cell has finished findings of the challenge."""
+        return all(_file(record, challenge) is not None for record in self.records)
+
+    def made_with(self, what: str) -> str:
+        """A version or device, all of them where the cells differ."""
+        found = [str(record.get("made_with", {}).get(what, "")) for record in self.records]
+        return ", ".join(dict.fromkeys(one for one in found if one))
+
+
+def _file(record: Mapping[str, Any], challenge: str) -> str | None:
+    """The finished findings of a challenge, with its default parameters or else with others."""
+    name = f"findings/{challenge.partition('(')[0]}"
+    found = [file for file in record["finished"] if file == f"{name}.parquet" or file.startswith(f"{name}-")]
+    return min(found, key=len, default=None)
+
+
+def grouped(cells: Iterable[Cell]) -> list[Group]:
+    """Cells by everything but their seed; of two cells with one seed the first by name stands."""
+    found: dict[str, dict[int, Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: cell.folder.path.name):
+        rest = {str(k): v for k, v in cell.choices.items() if k not in ("seed", "device") and v is not None}
+        key = json.dumps(rest, sort_keys=True, default=str)
+        found.setdefault(key, {}).setdefault(int(cell.choices.get("seed") or 0), cell)
+    return [Group(tuple(cells[seed] for seed in sorted(cells))) for _, cells in sorted(found.items())]
+
+
+@dataclass
+class Evidence:
+    """Reads findings, each column once."""
+
+    _files: dict[tuple[str, str], pq.ParquetFile] = field(default_factory=dict)
+    _tables: dict[tuple[str, str, tuple[str, ...]], pa.Table] = field(default_factory=dict)
+
+    def challenge_text(self, group: Group, challenge: str) -> str:
+        """The challenge as it was run, with its parameters."""
+        return str(self._about(group.cells[0].folder, challenge)["challenge"])
+
+    def sample(self, group: Group, rule: MeasureRule, label: str) -> Sample | None:
+        """The measure over a group of cells, for one predicted class or for all; None when no text was judged."""
+        frames = [self._frame(cell.folder, rule, label) for cell in group.cells]
+        ids = tuple(sorted({name for frame in frames for name in frame.ids}))
+        if not ids or not any(frame.judged for frame in frames):
+            return None
+        place = {name: i for i, name in enumerate(ids)}
+        columns = {
+            name: np.full((len(frames), len(ids)), -1 if kind == "class" else np.nan)
+            for name, kind in frames[0].kinds.items()
+        }
+        for row, frame in enumerate(frames):
+            where = [place[name] for name in frame.ids]
+            for name, values in frame.columns.items():
+                columns[name][row, where] = values
+        judged, not_judged = sum(frame.judged for frame in frames), sum(frame.not_judged for frame in frames)
+        spread = _spread(columns["value"]) if rule.statistic == "mean" else math.nan
+        return Sample(ids, group.seeds, _statistic(rule, columns), judged, not_judged, spread)
+
+    def count(self, group: Group, rule: MeasureRule, corpus: CorpusRule, label: str) -> float | None:
+        """A number of corpus.json; None where the runs do not hold it."""
+        folder = group.cells[0].folder
+        if COUNTS not in folder.record["finished"]:
+            return None
+        path = folder.verify(COUNTS)
+        try:
+            counts = json.loads(path.read_text("utf-8"))
+            if rule.count == "vocabulary":
+                return float(counts["vocabulary" if corpus.vocabulary == "train" else "vocabulary_of_all_splits"])
+            splits: Mapping[str, Any] = counts["splits"]
+            if rule.count == "mean length":
+                chosen = [splits[name] for name in corpus.length if name in splits]
+                texts = sum(split["texts"] for split in chosen)
+                return sum(split["texts"] * split["mean_length"] for split in chosen) / texts if texts else None
+            names = corpus.train if rule.count == "texts in train" else ("test",)
+            chosen = [splits[name] for name in names if name in splits]
+            sizes = [split["by_class"].get(label, 0) if label else split["texts"] for split in chosen]
+            return float(sum(sizes)) if sizes else None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise StorageError(
+                f"{path} does not hold what is counted ({error}). Delete {folder.path}, run again."
+            ) from error
+
+    def _frame(self, folder: RunFolder, rule: MeasureRule, label: str) -> _Frame:
+        declared = _declared(self._about(folder, rule.challenge), rule)
+        wanted = ["id", "predicted", "not_judged", *declared.where, *rule.given, *_columns(rule, declared)]
+        table = self._table(folder, rule.challenge, tuple(dict.fromkeys(wanted)))
+        for column, value in declared.where.items():
+            table = table.filter(pc.equal(table[column], value))
+        # Every text stays, so that all measures of a corpus share their resamples; those left out have no value.
+        inside = np.ones(len(table), bool)
+        if label and rule.by == "predicted class":
+            inside &= pc.equal(table["predicted"], int(label)).to_numpy()
+        for column, least in rule.given.items():
+            inside &= pc.fill_null(pc.greater_equal(table[column], least), False).to_numpy()
+        return _Frame.of(table, rule, declared, inside)
+
+    def _table(self, folder: RunFolder, challenge: str, columns: tuple[str, ...]) -> pa.Table:
+        key = (str(folder.path), challenge, columns)
+        if key not in self._tables:
+            file = self._file(folder, challenge)
+            here = [column for column in columns if column in file.schema_arrow.names]
+            try:
+                table = file.read(columns=here)
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(folder, challenge, error) from error
+            for column in columns:
+                if column not in here:
+                    if column != "not_judged":
+                        raise InputError(f"{folder.path}: its {challenge} has no {column!r}; it is of another version.")
+                    table = table.append_column(column, pa.nulls(len(table), pa.string()))
+            self._tables[key] = table
+        return self._tables[key]
+
+    def _about(self, folder: RunFolder, challenge: str) -> dict[str, Any]:
+        """What the findings say of themselves."""
+        try:
+            about: dict[str, Any] = json.loads(self._file(folder, challenge).schema_arrow.metadata[_KEY])
+            about["challenge"], about["measures"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise _unreadable(folder, challenge, error) from error
+        return about
+
+    def _file(self, folder: RunFolder, challenge: str) -> pq.ParquetFile:
+        """The findings' file, whose content is what the run recorded; checked once."""
+        key = (str(folder.path), challenge)
+        if key not in self._files:
+            name = _file(folder.record, challenge) or f"findings/{challenge}.parquet"
+            try:
+                self._files[key] = pq.ParquetFile(folder.verify(name), page_checksum_verification=True)
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(folder, challenge, error) from error
+        return self._files[key]
+
+
+def _unreadable(folder: RunFolder, challenge: str, error: Exception) -> StorageError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return StorageError(
+        f"{folder.path}: its findings of {challenge} cannot be read ({reason}). Delete them, run again."
+    )
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The rows of one cell that a statistic needs, as numbers."""
+
+    ids: list[str]
+    columns: dict[str, np.ndarray]
+    kinds: dict[str, str]
+    judged: int
+    not_judged: int
+
+    @classmethod
+    def of(cls, table: pa.Table, rule: MeasureRule, declared: Measure, inside: np.ndarray) -> _Frame:
+        open_ = pc.is_null(table["not_judged"]).to_numpy() & inside
+        columns: dict[str, np.ndarray] = {}
+        kinds: dict[str, str] = {}
+        for name, column in zip(("value", "other"), _columns(rule, declared), strict=False):
+            if column == "probabilities":
+                values = np.array([row[1] for row in table[column].to_pylist()], dtype=np.float64)
+            else:
+                values = table[column].cast(pa.float64()).to_numpy(zero_copy_only=False).copy()
+            if rule.fill is not None and name == "value":
+                values[np.isnan(values)] = rule.fill
+            values[~open_] = np.nan
+            columns[name], kinds[name] = values, "number"
+        if rule.statistic in ("f1_positive", "f1_macro"):
+            for name in ("value", "other"):
+                columns[name] = np.where(np.isnan(columns[name]), -1, columns[name])
+                kinds[name] = "class"
+        whole = np.all(
+            [values != -1 if kinds[name] == "class" else ~np.isnan(values) for name, values in columns.items()], axis=0
+        )
+        judged = int(whole.sum())
+        return cls(table["id"].to_pylist(), columns, kinds, judged, int(inside.sum()) - judged)
+
+
+def _declared(about: Mapping[str, Any], rule: MeasureRule) -> Measure:
+    """The findings' own measure that the rule names, or the rule's column."""
+    if not rule.measure:
+        return Measure("", rule.column, "mean", "")
+    for entry in about["measures"]:
+        if entry["name"] == rule.measure:
+            return Measure(**entry)
+    raise InputError(
+        f"Findings of {about['challenge']!r} have no measure {rule.measure!r}: they are of another version."
+    )
+
+
+def _columns(rule: MeasureRule, declared: Measure) -> Sequence[str]:
+    match rule.statistic:
+        case "f1_positive" | "f1_macro":
+            return ("predicted", "label")
+        case "accuracy" | "f1_micro":
+            return ("correct",)
+        case "roc_auc":
+            return ("probabilities", "label")
+        case "correlation":
+            return (declared.column, rule.against)
+        case _:
+            return (declared.column,)
+
+
+def _statistic(rule: MeasureRule, columns: Mapping[str, np.ndarray]) -> Statistic:
+    value = columns["value"]
+    match rule.statistic:
+        case "f1_positive":
+            return f1(columns["other"], value, [1])
+        case "f1_macro":
+            return f1(columns["other"], value, sorted({int(c) for c in np.unique(columns["other"]) if c >= 0}))
+        case "roc_auc":
+            return roc_auc(columns["other"], value)
+        case "correlation":
+            return correlations(value, columns["other"])
+        case "share":
+            reached = value <= float(rule.at_most or 0.0) if rule.at_least is None else value >= rule.at_least
+            return means(np.where(np.isnan(value), np.nan, reached.astype(np.float64)))
+        case _:
+            return means(value)
+
+
+def _spread(values: np.ndarray) -> float:
+    """The standard deviation over instances, averaged over seeds."""
+    each = [row[np.isfinite(row)] for row in values]
+    deviations = [float(row.std(ddof=1)) for row in each if len(row) > 1]
+    return float(np.mean(deviations)) if deviations else math.nan

@@ -1,0 +1,148 @@
+"""Which runs stand for a claim, and in what they differ from the paper, in words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attentest.papers.evidence import Group
+from attentest.papers.rules import CorpusRule, Rules
+
+__all__ = ["Match", "best", "challenge_difference", "corpus_text", "data_differences", "differences"]
+
+#: Choices that say what is run or how, and so are no settings to compare.
+_IDENTITY = frozenset(["corpus", "encoder", "attention", "vectors", "seed", "challenges", "device"])
+
+
+@dataclass(frozen=True)
+class Match:
+    """A group of cells that stands for a claim, and what is not as in the paper."""
+
+    group: Group
+    differences: tuple[str, ...]
+
+
+def best(
+    groups: Sequence[Group], rules: Rules, corpus: str, model: str, attention: str, challenge: str
+) -> Match | None:
+    """The group to compare with: no limit, then the study's own settings, then the most seeds."""
+    rule = rules.corpora[corpus]
+    wanted = (rule.name, _ours(rules.models, model), _ours(rules.attentions, attention))
+    found = [
+        Match(group, tuple(differences(group, rules, rule, model, attention)))
+        for group in groups
+        if all(_base(text) in ("", _base(ours)) for text, ours in zip(wanted, _named(group), strict=True))
+        and (not challenge or group.has(challenge))
+    ]
+    return min(found, key=lambda match: _rank(match, rules), default=None)
+
+
+def _rank(match: Match, rules: Rules) -> tuple[Any, ...]:
+    group = match.group
+    presets = list(rules.settings.get("preset", ()))
+    preset = group.choices.get("preset")
+    place = presets.index(preset) if preset in presets else len(presets)
+    return (_limit(group) != 0, len(match.differences), place, -len(group.cells), group.run_ids)
+
+
+def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, attention: str) -> Iterator[str]:
+    """Everything in which a trained model is not the paper's: texts, vectors, settings."""
+    yield from data_differences(group, corpus)
+    yield from _vectors(group, rules, corpus)
+    _, encoder, weights = _named(group)
+    wanted = _ours(rules.models, model)
+    if wanted and _squeezed(encoder) != _squeezed(wanted):
+        yield f"encoder {encoder} instead of {wanted}"
+    wanted = _ours(rules.attentions, attention)
+    if wanted and _squeezed(weights) != _squeezed(wanted):
+        yield f"attention {weights} instead of {wanted}"
+    if limit := _limit(group):
+        yield f"a random sample of {limit:,} test texts"
+    choices = group.choices
+    for name, allowed in rules.settings.items():
+        given = choices.get(name)
+        if name != "limit" and given is not None and given not in allowed:
+            yield f"{name} {given} instead of {' or '.join(map(str, allowed))}"
+    for name, given in choices.items():
+        if name not in _IDENTITY and name not in rules.settings and name != "limit" and given is not None:
+            yield f"{name} {given}, which the study leaves as it is"
+    if "preset" in rules.settings and choices.get("preset") is None:
+        yield f"preset attentest instead of {' or '.join(map(str, rules.settings['preset']))}"
+
+
+def data_differences(group: Group, corpus: CorpusRule) -> Iterator[str]:
+    """Why the texts are not the paper's: known beforehand, or because the corpus here is partial."""
+    text = corpus_text(group)
+    forms = {_squeezed(form): why for form, why in corpus.forms.items()}
+    if text in forms:
+        if forms[text]:
+            yield forms[text]
+    else:
+        if corpus.differs:
+            yield corpus.differs
+        if text != _squeezed(corpus.name):
+            yield f"texts prepared as {text} instead of {corpus.name}"
+    for partial in dict.fromkeys(record["fields"].get("corpus", {}).get("partial", "") for record in group.records):
+        if partial:
+            yield f"partial: {partial}"
+
+
+def corpus_text(group: Group) -> str:
+    """The corpus as it was chosen, with its options."""
+    return _squeezed(_named(group)[0])
+
+
+def challenge_difference(wanted: str, run: str, rules: Rules) -> Iterator[str]:
+    """In what a challenge was run otherwise than the rule asks, parameters that change nothing left aside."""
+    asked, given = _parameters(wanted), _parameters(run)
+    harmless = rules.harmless.get(_base(wanted), ())
+    for name in dict.fromkeys((*asked, *given)):
+        if name not in harmless and asked.get(name) != given.get(name):
+            yield f"{_base(run)} with {name}={given.get(name, 'its default')}"
+
+
+def _parameters(text: str) -> dict[str, str]:
+    """The parameters in a challenge's text, each as it is written."""
+    call = ast.parse(text if "(" in text else f"{text}()", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
+
+
+def _vectors(group: Group, rules: Rules, corpus: CorpusRule) -> Iterator[str]:
+    if not corpus.vectors:
+        return
+    rule = rules.vectors[corpus.vectors]
+    found = group.records[0]["fields"].get("model", {}).get("vectors")
+    file = found.get("file", "") if found else ""
+    if not file:
+        yield f"no pretrained vectors instead of {rule.words}"
+    elif file in rule.parts:
+        yield f"vectors: {rule.parts[file]}"
+    elif file not in rule.files:
+        yield f"vectors {file} instead of {rule.words}"
+
+
+def _named(group: Group) -> tuple[str, str, str]:
+    """Corpus, encoder and attention as they were chosen, with describe_run's defaults."""
+    choices = group.choices
+    corpus, encoder, attention = (choices.get(name) for name in ("corpus", "encoder", "attention"))
+    return str(corpus or "reviews"), str(encoder or "bilstm"), str(attention or "additive")
+
+
+def _limit(group: Group) -> int:
+    return int(group.choices.get("limit") or 0)
+
+
+def _ours(names: Mapping[str, Any], name: str) -> str:
+    return str(names[name].name) if name else ""
+
+
+def _base(text: str) -> str:
+    return text.partition("(")[0].strip()
+
+
+def _squeezed(text: str) -> str:
+    """A value's text without the spaces and the kind of quotes that do not count."""
+    return text.replace(" ", "").replace('"', "'")

@@ -1,0 +1,124 @@
+"""Outcomes as CSV: one row a claim, in the order of the paper's files, numbers to four digits."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from attentest.errors import InputError, suggestion
+from attentest.papers import paper as paper_named
+from attentest.papers.claims import Claim, Claims, Direction, load_claims
+from attentest.papers.outcomes import STATUSES, Outcome
+from attentest.store.atomic import write_text
+
+__all__ = ["COLUMNS", "committed", "read_outcomes", "row_of", "write_outcomes"]
+
+#: What tells claims apart.
+_NAMES = ("kind", "paper", "table", "corpus", "model", "attention", "measure", "group", "source")
+_NUMBERS = ("ours", "low", "high", "spread", "seed_low", "seed_high")
+COLUMNS = (
+    *_NAMES,
+    "published",
+    "published_spread",
+    *_NUMBERS,
+    *("seeds", "judged", "not_judged", "status", "like_for_like", "difference", "reason", "also"),
+    *("run_ids", "attentest", "torch", "device"),
+)
+REPRODUCED = "reproduced.csv"
+
+
+def row_of(outcome: Outcome) -> dict[str, str]:
+    """One outcome as text, a cell for every column."""
+    row = _names(outcome.claim)
+    claim = outcome.claim
+    row["published"] = claim.printed if isinstance(claim, Claim) else claim.rule.reading
+    row["published_spread"] = claim.printed_spread if isinstance(claim, Claim) else ""
+    row |= {name: _number(getattr(outcome, name)) for name in _NUMBERS}
+    row |= {name: getattr(outcome, name) for name in ("status", "difference", "reason", "also")}
+    row |= {name: getattr(outcome, name) for name in ("attentest", "torch", "device")}
+    row |= {"judged": str(outcome.judged), "not_judged": str(outcome.not_judged)}
+    row["like_for_like"] = ("yes" if outcome.like_for_like else "no") if outcome.settled else ""
+    row["seeds"] = " ".join(map(str, outcome.seeds))
+    row["run_ids"] = " ".join(outcome.run_ids)
+    return row
+
+
+def write_outcomes(path: Path, outcomes: Iterable[Outcome]) -> None:
+    """Write them to a file, whole or not at all; the same outcomes give the same bytes."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(row_of, outcomes))
+    write_text(path, text.getvalue())
+
+
+def read_outcomes(text: str, file: str, claims: Claims) -> list[Outcome]:
+    """Outcomes from a file's text, joined with the claims they are about."""
+    reader = csv.DictReader(io.StringIO(text))
+    if tuple(reader.fieldnames or ()) != COLUMNS:
+        raise InputError(f"{file} is not a table of outcomes: it must begin with {','.join(COLUMNS[:5])},….")
+    known = {tuple(_names(claim).values()): claim for claim in claims.every}
+    found = []
+    for row in reader:
+        where = f"{file}, line {reader.line_num}"
+        claim = known.get(tuple(row[name] for name in _NAMES))
+        if claim is None:
+            named = " · ".join(row[name] or "" for name in _NAMES[2:] if row[name])
+            raise InputError(
+                f"{where}: {claims.paper.name} has no claim {named!r}. Make the table again: attentest claims."
+            )
+        found.append(_outcome(row, claim, where))
+    return found
+
+
+def committed(name: str) -> list[Outcome] | None:
+    """The table that comes with attentest, if the paper has one."""
+    source = paper_named(name).folder / REPRODUCED
+    if not source.is_file():
+        return None
+    return read_outcomes(source.read_text("utf-8"), f"papers/{name}/{REPRODUCED}", load_claims(name))
+
+
+def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outcome:
+    if row["status"] not in STATUSES:
+        raise InputError(f"{where}: status {row['status']!r}. {suggestion(row['status'], STATUSES)}")
+    try:
+        numbers = {name: float(row[name]) if row[name] else math.nan for name in _NUMBERS}
+        return Outcome(
+            claim,
+            row["status"],
+            **numbers,
+            seeds=tuple(map(int, row["seeds"].split())),
+            judged=int(row["judged"]),
+            not_judged=int(row["not_judged"]),
+            like_for_like=row["like_for_like"] != "no",
+            difference=row["difference"],
+            reason=row["reason"],
+            also=row["also"],
+            run_ids=tuple(row["run_ids"].split()),
+            attentest=row["attentest"],
+            torch=row["torch"],
+            device=row["device"],
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{where}: a number cannot be read ({error}).") from error
+
+
+def _names(claim: Claim | Direction) -> dict[str, str]:
+    if isinstance(claim, Direction):
+        cells = ("direction", claim.paper, claim.table, claim.corpus, "", "", claim.rule.name, "", "")
+    else:
+        about = (claim.table, claim.corpus, claim.model, claim.attention, claim.measure, claim.group)
+        cells = ("figure", claim.paper, *about, claim.source)
+    return dict(zip(_NAMES, cells, strict=True))
+
+
+def _number(value: float) -> str:
+    """To four digits behind the point, without zeros that say nothing; no number is an empty cell."""
+    if not math.isfinite(value):
+        return ""
+    text = f"{value:.4f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

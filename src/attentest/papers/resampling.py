@@ -1,0 +1,194 @@
+"""Intervals over seeds and instances: both are drawn again, instances the same for every seed and every model.
+
+A statistic is a function of how often each instance is drawn, so that all resamples are one product of matrices.
+The draws of instances depend on the instances alone, so that two numbers about the same texts are compared on the
+same resamples; the draws of seeds depend on the claim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+__all__ = ["RESAMPLES", "Interval", "Sample", "correlations", "difference", "f1", "interval", "means", "roc_auc"]
+
+RESAMPLES = 1000
+_AT_ONCE = 1 << 22  # draws made at once, so that memory does not grow with instances × resamples
+
+#: From the number of draws of each instance [resample, instance] to a figure per seed [resample, seed].
+Statistic = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One figure per seed, as a function of the instances drawn."""
+
+    ids: tuple[str, ...]
+    seeds: tuple[int, ...]
+    statistic: Statistic
+    #: Texts that the figure stands on and does not, over all seeds.
+    judged: int
+    not_judged: int
+    #: Standard deviation over instances, averaged over seeds; NaN where it has no meaning.
+    spread: float = math.nan
+
+    @property
+    def per_seed(self) -> np.ndarray:
+        """The figure of every seed."""
+        return np.asarray(self.statistic(np.ones((1, len(self.ids))))[0])
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure, averaged over seeds, and its 95 % interval over seeds and instances."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval(sample: Sample, key: str) -> Interval:
+    """The mean over seeds with its hierarchical bootstrap interval."""
+    drawn = _resampled(sample, sample.ids, key)
+    return _summary(float(np.mean(sample.per_seed)), drawn)
+
+
+def difference(left: Sample, right: Sample, key: str, *, same_model: bool) -> Interval:
+    """left − right on the same resampled instances; the same seeds are drawn for both where they are one model's."""
+    ids = tuple(sorted({*left.ids, *right.ids}))
+    other = key if same_model else f"{key} | right"
+    drawn = _resampled(left, ids, key) - _resampled(right, ids, other)
+    return _summary(float(np.mean(left.per_seed) - np.mean(right.per_seed)), drawn)
+
+
+def _summary(value: float, drawn: np.ndarray) -> Interval:
+    usable = drawn[np.isfinite(drawn)]
+    # A resample without a judged instance says nothing; when that is common, there is no interval to give.
+    if len(usable) < 0.9 * len(drawn):
+        return Interval(value, math.nan, math.nan)
+    low, high = np.quantile(usable, [0.025, 0.975])
+    return Interval(value, float(low), float(high))
+
+
+def _resampled(sample: Sample, ids: tuple[str, ...], key: str) -> np.ndarray:
+    """The figure in every resample."""
+    generator = np.random.default_rng(_seed(key))
+    count = len(sample.seeds)
+    chosen = generator.multinomial(count, np.full(count, 1 / count), size=RESAMPLES) / count
+    place = {name: i for i, name in enumerate(ids)}
+    where = np.array([place[name] for name in sample.ids], dtype=np.int64)
+    whole = len(where) == len(ids) and bool((where == np.arange(len(ids))).all())
+    weights = _weights(ids) if whole else _weights(ids)[:, where]
+    figures = sample.statistic(weights)
+    # A seed that was not drawn must not spoil the mean with its NaN.
+    return np.asarray(np.where(chosen > 0, chosen * figures, 0.0).sum(1))
+
+
+@lru_cache(maxsize=2)
+def _weights(ids: tuple[str, ...]) -> np.ndarray:
+    """How often each instance is drawn in each resample."""
+    size = len(ids)
+    generator = np.random.default_rng(_seed("\n".join(sorted(ids))))
+    made = np.empty((RESAMPLES, size))
+    most = max(1, _AT_ONCE // max(size, 1))
+    for start in range(0, RESAMPLES, most):
+        rows = min(most, RESAMPLES - start)
+        drawn = generator.integers(size, size=(rows, size)) + size * np.arange(rows)[:, None]
+        made[start : start + rows] = np.bincount(drawn.ravel(), minlength=rows * size).reshape(rows, size)
+    return made
+
+
+def _seed(key: str) -> int:
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+
+
+def means(values: np.ndarray) -> Statistic:
+    """The mean of [seed, instance] values; NaN is no value."""
+    there = np.isfinite(values)
+    return _sums(_ratio, np.where(there, values, 0.0), there)
+
+
+def f1(labels: np.ndarray, predicted: np.ndarray, classes: Sequence[int]) -> Statistic:
+    """F1 averaged over classes, from [seed, instance] labels and predictions (−1: not there)."""
+    there = predicted >= 0
+    hits = [(labels == c) & (predicted == c) & there for c in classes]
+    sizes = [((labels == c) & there).astype(np.float64) + (predicted == c) for c in classes]
+
+    def averaged(*sums: np.ndarray) -> np.ndarray:
+        # A class that is neither present nor predicted has F1 0, as in measures.performance.
+        each = [np.nan_to_num(_ratio(2 * h, n)) for h, n in zip(sums[: len(hits)], sums[len(hits) :], strict=True)]
+        return np.asarray(np.mean(each, axis=0))
+
+    return _sums(averaged, *hits, *sizes)
+
+
+def roc_auc(labels: np.ndarray, scores: np.ndarray) -> Statistic:
+    """ROC-AUC of [seed, instance] scores of class 1 (NaN: not there); ties count half.
+
+    With every instance drawn once it is exact; in resamples it is its first-order expansion in the instances'
+    placements (DeLong et al. 1988).
+    """
+    there = np.isfinite(scores)
+    positive, negative = there & (labels == 1), there & (labels != 1)
+    placed = np.zeros(scores.shape)
+    for row, score, above, below in zip(placed, scores, positive, negative, strict=True):
+        row[above] = _placement(score[above], score[below])
+        row[below] = 1 - _placement(score[below], score[above])
+    whole = _ratio((placed * positive).sum(1), positive.sum(1))
+
+    def expanded(*sums: np.ndarray) -> np.ndarray:
+        return np.asarray(_ratio(sums[0], sums[1]) + _ratio(sums[2], sums[3]) - whole)
+
+    return _sums(expanded, placed * positive, positive, placed * negative, negative)
+
+
+def _placement(of: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """The share of ``among`` that each of ``of`` lies above, ties counted half."""
+    ordered = np.sort(among)
+    both = np.searchsorted(ordered, of, "left") + np.searchsorted(ordered, of, "right")
+    return np.asarray(both / (2 * max(len(among), 1)))
+
+
+def correlations(first: np.ndarray, second: np.ndarray) -> Statistic:
+    """Pearson correlation of the [seed, instance] ranks, which are taken once over all instances."""
+    there = np.isfinite(first) & np.isfinite(second)
+    x, y = (np.where(there, _ranks(np.where(there, v, np.nan)), 0.0) for v in (first, second))
+
+    def correlated(*sums: np.ndarray) -> np.ndarray:
+        n, sx, sy, sxx, syy, sxy = sums
+        variance = (n * sxx - sx**2) * (n * syy - sy**2)
+        return _ratio(n * sxy - sx * sy, np.sqrt(np.maximum(variance, 0)))
+
+    return _sums(correlated, there, x, y, x * x, y * y, x * y)
+
+
+def _sums(combine: Callable[..., np.ndarray], *parts: np.ndarray) -> Statistic:
+    """A function of weighted sums over instances, all taken in one product."""
+    seeds = len(parts[0])
+    stacked = np.concatenate(parts).astype(np.float64).T
+
+    def statistic(weights: np.ndarray) -> np.ndarray:
+        summed = weights @ stacked
+        return combine(*(summed[:, i : i + seeds] for i in range(0, seeds * len(parts), seeds)))
+
+    return statistic
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from −½ to ½ within each row, ties averaged; NaN stays NaN."""
+    ranks = np.full(values.shape, np.nan)
+    for row, out in zip(values, ranks, strict=True):
+        known = np.isfinite(row)
+        if known.any():
+            _, inverse, counts = np.unique(row[known], return_inverse=True, return_counts=True)
+            out[known] = (np.cumsum(counts) - (counts - 1) / 2 - 0.5)[inverse] / known.sum() - 0.5
+    return ranks
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0))

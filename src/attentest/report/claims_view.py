@@ -1,0 +1,157 @@
+"""A paper's outcomes in the order and the words a reader meets them in, for the terminal and the page alike."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from attentest.papers.claims import Claim, Claims, Direction
+from attentest.papers.outcomes import Outcome, Rate, rate
+
+__all__ = ["MARKS", "View"]
+
+#: What a status looks like: a symbol, so that no colour is needed, and a colour.
+MARKS: Final = {
+    "agrees": ("✓", "green"),
+    "differs": ("✗", "red"),
+    "unsettled": ("?", "yellow"),
+    "not run": ("–", "dim"),
+    "cannot be had": ("∅", "dim"),
+}
+_LONG = 7  # characters of a figure that is printed, not released to all digits
+
+
+@dataclass(frozen=True)
+class View:
+    """The outcomes of one paper."""
+
+    claims: Claims
+    outcomes: Sequence[Outcome]
+
+    @property
+    def directions(self) -> list[Outcome]:
+        """The conclusions."""
+        return [outcome for outcome in self.outcomes if isinstance(outcome.claim, Direction)]
+
+    @property
+    def figures(self) -> list[Outcome]:
+        """The figures."""
+        return [outcome for outcome in self.outcomes if isinstance(outcome.claim, Claim)]
+
+    @property
+    def tables(self) -> dict[str, list[Outcome]]:
+        """The figures by the paper's table, those of one corpus and model together."""
+        found: dict[str, dict[tuple[str, str], list[Outcome]]] = {}
+        for outcome in self.figures:
+            about = (outcome.claim.corpus, self.model(outcome))
+            found.setdefault(outcome.claim.table, {}).setdefault(about, []).append(outcome)
+        return {table: [one for group in groups.values() for one in group] for table, groups in found.items()}
+
+    @cached_property
+    def notes(self) -> dict[str, int]:
+        """Every difference from the paper, numbered as it first occurs."""
+        found = dict.fromkeys(o.difference for o in self.outcomes if o.settled and not o.like_for_like)
+        return {words: number for number, words in enumerate(found, start=1)}
+
+    @cached_property
+    def remarks(self) -> dict[str, str]:
+        """What is known about misses, lettered as it first occurs."""
+        found = dict.fromkeys(o.reason for o in self.outcomes if o.settled and o.reason)
+        return {words: chr(ord("a") + number) for number, words in enumerate(found)}
+
+    def rates(self, outcomes: Iterable[Outcome]) -> tuple[Rate, Rate]:
+        """The agreement rate like for like, and the same count among the others."""
+        listed = list(outcomes)
+        return rate(listed), rate(listed, like_for_like=False)
+
+    @staticmethod
+    def reasons(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], int]:
+        """Why there is no figure of ours, with how many claims that concerns, the most frequent first."""
+        absent = Counter((o.status, o.reason) for o in outcomes if not o.settled)
+        return {(str(status), reason): count for (status, reason), count in absent.most_common()}
+
+    def measure(self, outcome: Outcome) -> str:
+        """What is measured, and of which class."""
+        claim = outcome.claim
+        if isinstance(claim, Direction):
+            return claim.rule.reading
+        rule = self.claims.rules.measures[claim.measure]
+        if not claim.group:
+            return rule.words
+        return f"{rule.words}, {'predicted class ' if rule.by else 'class ' if rule.count else ''}{claim.group}"
+
+    @staticmethod
+    def short(outcome: Outcome) -> str:
+        """The measure's name in the paper's files, for narrow places."""
+        claim = outcome.claim
+        if isinstance(claim, Direction):
+            return claim.rule.name
+        name = claim.measure.replace("_significant_fraction", " significant").replace("_", " ")
+        name = name.replace("tau ", "τ ").replace("leave one out", "leave-one-out")
+        return f"{name}, {'class ' if claim.group.isdigit() else ''}{claim.group}" if claim.group else name
+
+    @staticmethod
+    def model(outcome: Outcome) -> str:
+        """Model and attention, where the claim is about one."""
+        claim = outcome.claim
+        if isinstance(claim, Direction):
+            return ""
+        return ", ".join(part.replace("_", " ") for part in (claim.model, claim.attention) if part)
+
+    def published(self, outcome: Outcome) -> str:
+        """The figure as it is printed; released ones to three digits."""
+        claim = outcome.claim
+        if isinstance(claim, Direction):
+            rule = claim.rule
+            side = {"higher": "above 0", "lower": "below 0", "near": f"within ±{rule.margin:g}"}[rule.sense]
+            return side if rule.left is not None else ""
+        if not claim.printed:
+            return "none"
+        value = claim.printed if len(claim.printed) < _LONG else f"{claim.value:.3f}"
+        if float(claim.value).is_integer() and claim.value >= 10_000:
+            value = f"{claim.value:,.0f}"
+        spread = claim.printed_spread
+        shown = spread if len(spread) < _LONG else f"{float(spread):.3f}"
+        return f"{value} ± {shown}" if spread else value
+
+    def ours(self, outcome: Outcome) -> str:
+        """Our number, in the digits that the measure deserves."""
+        return self._number(outcome, outcome.ours) if outcome.settled else ""
+
+    def interval(self, outcome: Outcome) -> str:
+        """Its 95 % interval over seeds and instances."""
+        if not outcome.settled or math.isnan(outcome.low):
+            return ""
+        return f"[{self._number(outcome, outcome.low)}, {self._number(outcome, outcome.high)}]"
+
+    def basis(self, outcome: Outcome) -> str:
+        """What it stands on: seeds, texts, and how far seeds and texts spread."""
+        if not outcome.settled or not outcome.seeds:
+            return ""
+        seeds = len(outcome.seeds)
+        parts = [f"{seeds} seed{'s' if seeds > 1 else ''}", f"{outcome.judged:,} judged"]
+        if outcome.not_judged:
+            parts.append(f"{outcome.not_judged:,} not")
+        if seeds > 1 and math.isfinite(outcome.seed_low):
+            parts.append(
+                f"seeds {self._number(outcome, outcome.seed_low)} to {self._number(outcome, outcome.seed_high)}"
+            )
+        if math.isfinite(outcome.spread):
+            parts.append(f"± {self._number(outcome, outcome.spread)} over texts")
+        return ", ".join(parts)
+
+    def _number(self, outcome: Outcome, value: float) -> str:
+        claim = outcome.claim
+        digits = 3
+        if isinstance(claim, Claim):
+            rule = self.claims.rules.measures[claim.measure]
+            if rule.count:
+                digits = 1 if rule.count == "mean length" else 0
+            elif rule.scale >= 100:
+                digits = 1
+        text = f"{value:,.{digits}f}"
+        return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")

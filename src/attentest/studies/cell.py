@@ -1,0 +1,74 @@
+"""One cell of a study, wherever it is computed: described, executed, its failure kept with the reason."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import traceback
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from attentest.data.corpora import CORPORA
+from attentest.data.corpus import Corpus
+from attentest.errors import AttentestError, StorageError
+from attentest.progress import Progress
+from attentest.store.atomic import make_folder, write_text
+from attentest.studies.describe import describe_run
+from attentest.studies.engine import Task
+from attentest.studies.execute import execute
+from attentest.studies.run import Run
+
+__all__ = ["describe_cell", "failure_of", "perform"]
+
+FAILED = "failed.json"
+
+
+def describe_cell(choices: Mapping[str, Any]) -> Run:
+    """The cell's run; a corpus by name is read once for all cells that use it."""
+    given = dict(choices)
+    if "corpus" in given or "data" not in given:
+        given["corpus"] = _corpus(given.get("corpus", "reviews"))
+    return describe_run(None, **given)
+
+
+@lru_cache(maxsize=4)
+def _corpus(text: str) -> Corpus:
+    return CORPORA.parse(text).load()
+
+
+def perform(task: Task, progress: Progress) -> None:
+    """Compute what is missing of a cell; a failure is kept in its folder and raised."""
+    folder = Path(task.root) / task.id
+    try:
+        run = describe_cell(task.choices)
+        if run.id != task.id:
+            raise StorageError(
+                f"{task.label}: here it is the run {run.id}, not {task.id}: corpus, vectors or code of this machine "
+                "differ from the driver's. Make them the same."
+            )
+        execute(run, Path(task.root), device=task.device, progress=progress)
+    except Exception as error:
+        _keep(folder, task, error)
+        raise
+    with contextlib.suppress(OSError):
+        (folder / FAILED).unlink(missing_ok=True)
+
+
+def _keep(folder: Path, task: Task, error: Exception) -> None:
+    said = str(error) if isinstance(error, AttentestError) else f"{type(error).__name__}: {error}"
+    about = {"cell": task.label, "error": " ".join(said.split()), "traceback": traceback.format_exc()}
+    with contextlib.suppress(AttentestError, OSError):
+        make_folder(folder)
+        write_text(folder / FAILED, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+
+
+def failure_of(folder: Path) -> str | None:
+    """Why the cell failed when it was last tried, in one line."""
+    try:
+        return str(json.loads((folder / FAILED).read_text(encoding="utf-8"))["error"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError):
+        return "it failed, and the record of it cannot be read"

@@ -1,0 +1,95 @@
+"""Conduct a study: plan it, give an engine the cells that are not done, and keep the record of what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attentest.progress import SILENT, Progress
+from attentest.store.atomic import make_folder
+from attentest.studies.cell import FAILED, perform
+from attentest.studies.engine import Engine, Task, Watch
+from attentest.studies.plan import Planned, plan
+from attentest.studies.record import write_record
+from attentest.studies.study import Study
+
+__all__ = ["Conducted", "conduct", "tasks_of"]
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """How a study ended: every cell's last word."""
+
+    planned: Sequence[Planned]
+    #: What went wrong, by run id.
+    failed: Mapping[str, str]
+
+    @property
+    def done(self) -> int:
+        """Cells that are complete."""
+        return sum(1 for cell in self.planned if cell.run is not None and cell.run.id not in self.failed)
+
+    @property
+    def impossible(self) -> list[Planned]:
+        """Cells that could not be run here, with the reason."""
+        return [cell for cell in self.planned if cell.state == "cannot run"]
+
+
+def conduct(
+    study: Study,
+    runs: Path,
+    engine: Engine,
+    watch: Watch,
+    *,
+    device: str = "cpu",
+    retry_failed: bool = False,
+    planned: Sequence[Planned] | None = None,
+    progress: Progress = SILENT,
+) -> Conducted:
+    """Compute every cell that is not done; those that failed before are tried again only when asked to."""
+    make_folder(runs)
+    planned = plan(study, runs, progress=progress) if planned is None else planned
+    write_record(study, planned, runs)
+    tasks = tasks_of(planned, runs, device, retry_failed=retry_failed)
+    heard = _Heard(watch)
+    if tasks:
+        for task in tasks:
+            (runs / task.id / FAILED).unlink(missing_ok=True)
+        engine.run(tasks, perform, heard)
+    before = {cell.run.id: cell.problem for cell in planned if cell.run is not None and cell.state == "failed"}
+    asked = {task.id for task in tasks}
+    return Conducted(planned, {k: v for k, v in before.items() if k not in asked} | heard.failed)
+
+
+def tasks_of(planned: Sequence[Planned], runs: Path, device: str, *, retry_failed: bool) -> list[Task]:
+    """The cells to compute, each run once, in the study's order."""
+    wanted = {"to do", "begun", *(["failed"] if retry_failed else [])}
+    tasks: dict[str, Task] = {}
+    for cell in planned:
+        if cell.state in wanted and cell.run is not None:
+            task = Task(cell.run.id, cell.cell.label, cell.cell.choices, str(runs.resolve()), device)
+            tasks.setdefault(cell.run.id, task)
+    return list(tasks.values())
+
+
+class _Heard:
+    """Passes everything on to the watch, and keeps what failed."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.failed: dict[str, str] = {}
+
+    def started(self, task: Task, where: str) -> None:
+        self.watch.started(task, where)
+
+    def moved(self, task: Task, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
+        self.watch.moved(task, stage, done, total, figures)
+
+    def said(self, task: Task, line: str) -> None:
+        self.watch.said(task, line)
+
+    def ended(self, task: Task, error: str | None) -> None:
+        if error is not None:
+            self.failed[task.id] = error
+        self.watch.ended(task, error)

@@ -1,0 +1,57 @@
+"""What runs the cells of a study: one process, many, or a Ray cluster, behind one small interface.
+
+An engine is given tasks and a function that does one of them, and tells a watch what happens. It never decides what
+a cell computes: the same task gives the same bytes in every engine, in every order, on any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from attentest.progress import Progress
+
+__all__ = ["Engine", "Task", "Watch", "Work"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell to compute, as plain values that travel to other processes and machines."""
+
+    #: The run's id, which names its folder.
+    id: str
+    #: What a person calls it: "sst · bilstm · additive · seed 0".
+    label: str
+    #: The keyword arguments of ``describe_run``.
+    choices: Mapping[str, Any]
+    #: The folder that holds runs.
+    root: str
+    device: str = "cpu"
+
+
+#: Does one task, reporting through a progress; raises when it cannot.
+Work = Callable[[Task, Progress], None]
+
+
+class Watch(Protocol):
+    """What an engine tells while it works; called in the driver's process, from one thread."""
+
+    def started(self, task: Task, where: str) -> None:
+        """A worker took the task (again, if an earlier attempt was lost)."""
+
+    def moved(self, task: Task, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
+        """The task's current stage has come this far."""
+
+    def said(self, task: Task, line: str) -> None:
+        """The task has a line worth reading."""
+
+    def ended(self, task: Task, error: str | None) -> None:
+        """The task is done, or failed with this one line."""
+
+
+class Engine(Protocol):
+    """Runs tasks to their end; a task that fails does not stop the others."""
+
+    def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
+        """Return when every task has ended."""

@@ -1,0 +1,86 @@
+"""One attempt at one task, the same in every engine: one torch thread, events while it works, one line if it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attentest.errors import AttentestError
+from attentest.progress import Tick
+from attentest.studies.engine import Task, Watch, Work
+
+__all__ = ["Event", "Reporter", "attempt", "line_of", "on_one_thread", "tell"]
+
+#: The name of a watch's method, and what it is given beside the task.
+Event = tuple[Any, ...]
+#: Seconds between two events about how far a task has come.
+PAUSE = 0.1
+
+
+class Reporter:
+    """A progress that sends events: every line, and at most ten times a second how far the stage has come."""
+
+    def __init__(self, send: Callable[[Event], None]) -> None:
+        self._send = send
+        self._lock = threading.Lock()
+        self._sent = -PAUSE
+
+    @contextlib.contextmanager
+    def stage(self, description: str, total: int) -> Iterator[Tick]:
+        """A stage whose figures are kept until newer ones replace them."""
+        done = 0
+        shown: dict[str, float | str] = {}
+
+        def tick(units: int = 1, **figures: float | str) -> None:
+            nonlocal done
+            with self._lock:
+                done += units
+                shown.update(figures)
+                now = time.monotonic()
+                if now - self._sent >= PAUSE:
+                    self._sent = now
+                    self._send(("moved", description, done, total, dict(shown)))
+
+        tick(0)
+        yield tick
+
+    def say(self, line: str) -> None:
+        """A line worth reading, sent at once."""
+        with self._lock:
+            self._send(("said", line))
+
+
+def attempt(work: Work, task: Task, send: Callable[[Event], None]) -> str | None:
+    """Do the task; what went wrong in one line, or nothing. ``work`` itself keeps the traceback."""
+    try:
+        work(task, Reporter(send))
+    except Exception as error:
+        return line_of(error)
+    return None
+
+
+def line_of(error: BaseException) -> str:
+    """An error as one line: a user's as it is written, any other with its type."""
+    said = str(error) if isinstance(error, AttentestError) else f"{type(error).__name__}: {error}"
+    return " ".join(said.split())
+
+
+def tell(watch: Watch, task: Task, event: Event) -> None:
+    """Hand an event on to the watch."""
+    getattr(watch, event[0])(task, *event[1:])
+
+
+@contextlib.contextmanager
+def on_one_thread() -> Iterator[None]:
+    """One torch thread inside: the number of threads changes the last bits of a sum."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,216 @@
+"""Cells side by side, in processes of this machine that live as long as the study and no longer than its driver.
+
+Each worker has one pipe: tasks go down it, events come up. A worker that dies is replaced and its task tried again. A
+worker notices the death of the driver by itself, so that kill -9 leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import ClassVar
+
+from attentest.errors import InputError
+from attentest.studies.engine import Task, Watch, Work
+from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
+
+__all__ = ["Processes"]
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Several cells at a time, each in a process of its own."""
+
+    name: ClassVar[str] = "processes"
+    summary: ClassVar[str] = "cells side by side, in processes of this machine"
+
+    #: How many; 0: one for every core.
+    workers: int = 0
+    #: How often a task is tried again after its process died.
+    retries: int = 3
+
+    def __post_init__(self) -> None:
+        if self.workers < 0:
+            raise InputError(f"{self.workers} workers: give a number from 1 up, or 0 for one on every core.")
+        if self.retries < 0:
+            raise InputError(f"{self.retries} retries: give a number from 0 up.")
+
+    def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
+        """Return when every task has ended; workers are stopped, whatever happens."""
+        waiting = deque(_Job(task) for task in tasks)
+        team: list[_Worker] = []
+        try:
+            for number in range(min(self.workers or _cores(), len(waiting))):
+                _join(team, number + 1, work)
+            while waiting or any(worker.job for worker in team):
+                for worker in team:
+                    if worker.job is None and waiting:
+                        worker.take(waiting.popleft())
+                ready = set(wait([end for worker in team for end in (worker.pipe, worker.process.sentinel)]))
+                for worker in list(team):
+                    if ready.isdisjoint((worker.pipe, worker.process.sentinel)) or worker.hear(watch):
+                        continue
+                    team.remove(worker)
+                    self._lost(worker, waiting, watch)
+                    if waiting:
+                        _join(team, worker.number, work)
+            for worker in team:
+                worker.dismiss()
+        finally:
+            for worker in team:
+                worker.stop()
+
+    def _lost(self, worker: _Worker, waiting: deque[_Job], watch: Watch) -> None:
+        """A worker died: its task goes back to the head of the queue, or has failed too often."""
+        worker.stop()
+        code = worker.process.exitcode or 0
+        if not worker.greeted and code > 0:
+            raise InputError(
+                f"Worker processes cannot start here (exit code {code}; what they said stands above). In a script, "
+                "put what starts the study under 'if __name__ == \"__main__\":', or use the engine 'in_process'."
+            )
+        job = worker.job
+        if job is None:
+            return
+        job.lost += 1
+        if job.lost <= self.retries:
+            waiting.appendleft(job)
+            return
+        watch.ended(
+            job.task,
+            f"Its process died {job.lost} time{'s' if job.lost > 1 else ''}, last with exit code {_named(code)}. "
+            "If memory ran out, use fewer workers.",
+        )
+
+
+@dataclass
+class _Job:
+    """A task, and how many processes died of it."""
+
+    task: Task
+    lost: int = 0
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A process and this side of its pipe."""
+
+    number: int
+    work: Work
+    job: _Job | None = None
+    #: Whether it has ever said anything: one that has not may never be able to.
+    greeted: bool = False
+    pipe: Connection = field(init=False)
+    process: multiprocessing.process.BaseProcess = field(init=False)
+
+    def __post_init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(
+            target=_serve, args=(theirs, self.work), name=f"attentest-{self.number}", daemon=True
+        )
+        self.process.start()
+        theirs.close()
+
+    def take(self, job: _Job) -> None:
+        """Send the task down; should the worker be dead, its pipe says so when it is read."""
+        self.job = job
+        with contextlib.suppress(OSError):
+            self.pipe.send(job.task)
+
+    def hear(self, watch: Watch) -> bool:
+        """Pass on what the worker said; False when it is dead."""
+        try:
+            while self.pipe.poll():
+                event: Event = self.pipe.recv()
+                self.greeted = True
+                if self.job is not None:
+                    tell(watch, self.job.task, event)
+                if event[0] == "ended":
+                    self.job = None
+        except (EOFError, OSError):  # closed, or cut off in the middle of an event
+            return False
+        return self.process.is_alive()
+
+    def dismiss(self) -> None:
+        """No more tasks: the worker leaves by itself."""
+        self.pipe.close()
+
+    def stop(self) -> None:
+        """See the worker gone: one that was dismissed or is dead goes quietly, any other is killed."""
+        if self.pipe.closed:
+            self.process.join(timeout=5)
+        self.pipe.close()
+        self.process.kill()
+        self.process.join()
+
+
+def _join(team: list[_Worker], number: int, work: Work) -> None:
+    """Start a worker; Ctrl-C waits until the team knows it, and never reaches the worker, not even while it imports."""
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
+        team.append(_Worker(number, work))
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        team.append(_Worker(number, work))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(pipe: Connection, work: Work) -> None:
+    """What a worker does: tasks, one after the other, until the driver closes the pipe or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the driver decides
+    _die_with_the_driver()
+    name = multiprocessing.current_process().name.removeprefix("attentest-")
+
+    def send(event: Event) -> None:
+        try:
+            pipe.send(event)
+        except OSError:
+            # Nobody listens any more. Raised into the work, this would be taken for a failure of the cell.
+            os._exit(1)
+
+    with on_one_thread():
+        while True:
+            try:
+                task: Task = pipe.recv()
+            except (EOFError, OSError):
+                return
+            send(("started", f"worker {name}"))
+            send(("ended", attempt(work, task, send)))
+
+
+def _die_with_the_driver() -> None:
+    """Leave at once when the driver is gone, even if it was killed."""
+    driver = multiprocessing.parent_process()
+    if driver is None:
+        return
+
+    def watch_driver() -> None:
+        driver.join()
+        os._exit(1)
+
+    threading.Thread(target=watch_driver, daemon=True).start()
+    if sys.platform == "linux":  # the kernel is quicker than a thread that waits for the interpreter's lock
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _named(code: int) -> str:
+    """An exit code, with the signal's name where one ended the process."""
+    with contextlib.suppress(ValueError):
+        return f"{code} ({signal.Signals(-code).name})" if code < 0 else str(code)
+    return str(code)

@@ -1,0 +1,276 @@
+"""Cells on a Ray cluster: one started here for the occasion, or one that runs already on any number of machines.
+
+Ray finds a place for every cell, tries again when a worker or a whole node dies, and brings back its progress through
+a small actor on the driver's node. Nodes that see the folder of runs write into it; for the others the driver fetches
+the files. Every node needs attentest in the driver's version, and the corpora at the driver's ATTENTEST_DATA.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from attentest import __version__
+from attentest.data.cache import cache_folder
+from attentest.errors import AttentestError, InputError, StorageError
+from attentest.store.atomic import checksum, make_folder, replacing
+from attentest.studies.engine import Task, Watch, Work
+from attentest.studies.engines.attempt import Event, attempt, line_of, on_one_thread, tell
+from attentest.studies.engines.ray_connection import connected, identified, identity_of
+
+__all__ = ["RayCluster"]
+
+#: Files come from a node that does not share the runs' disk in parts of at most this many bytes.
+PART = 64 * 2**20
+#: Seconds between two looks at what the workers report.
+GLANCE = 0.2
+#: Variables of the driver that say where a node finds corpora and keeps prepared ones.
+PASSED_ON = ("ATTENTEST_DATA", "ATTENTEST_CACHE")
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """As many cells at a time as the cluster's CPUs and GPUs take."""
+
+    name: ClassVar[str] = "ray"
+    summary: ClassVar[str] = "cells on a Ray cluster, here or on many machines"
+
+    #: Host and port of a running cluster, or ``auto``; none: a cluster of this machine, for as long as the study runs.
+    address: str | None = None
+    #: At most this many cells at a time; 0: as many as fit.
+    workers: int = 0
+    #: What one cell takes of a node; a share such as 0.25 puts four cells on one GPU.
+    cpus: float = 1.0
+    gpus: float = 0.0
+    #: How often a task is tried again after its worker or node died.
+    retries: int = 3
+
+    def __post_init__(self) -> None:
+        for field in ("workers", "cpus", "gpus", "retries"):
+            if getattr(self, field) < 0:
+                raise InputError(f"{field}={getattr(self, field)!r} of the engine 'ray' must not be below zero.")
+        for field in ("cpus", "gpus"):
+            if getattr(self, field) > 1 and getattr(self, field) % 1:
+                raise InputError(f"{field}={getattr(self, field)!r}: above one, Ray gives whole ones only.")
+
+    def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
+        """Return when every task has ended; tasks that still run are cancelled, whatever happens."""
+        if self.gpus == 0 and (asked := next((t.device for t in tasks if t.device.startswith("cuda")), None)):
+            raise InputError(f"Device {asked!r} on Ray: say what share of a GPU one cell takes, such as gpus=0.25.")
+        if tasks:
+            with connected(self.address, self.workers * self.cpus) as ray:
+                self._refuse_what_never_fits(ray)
+                _Conductor(self, ray, tasks, work, watch).conduct()
+
+    def _refuse_what_never_fits(self, ray: Any) -> None:
+        """Ray would wait for ever."""
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if not any(node.get("CPU", 0) >= self.cpus and node.get("GPU", 0) >= self.gpus for node in nodes):
+            raise InputError(
+                f"No node of the Ray cluster has the {self.cpus:g} CPU and {self.gpus:g} GPU that one cell asks for. "
+                "Ask for less, or add a node."
+            )
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What the driver tells every worker beside the task."""
+
+    version: str
+    #: The driver's working folder, so that relative paths mean the same where it exists.
+    folder: str
+    #: The identity of each folder of runs, by its path.
+    roots: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a worker gives back."""
+
+    error: str | None
+    node: str = ""
+    #: Where its files are, if not in the driver's folder of runs: name, size and sha256 of each.
+    scratch: str = ""
+    files: tuple[tuple[str, int, str], ...] = ()
+
+
+class _Conductor:
+    """The driver's side of one study."""
+
+    def __init__(self, engine: RayCluster, ray: Any, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
+        self.engine, self.ray, self.tasks, self.work, self.watch = engine, ray, tasks, work, watch
+        self.waiting = deque(range(len(tasks)))
+        self.running: dict[Any, int] = {}
+        self.refetched: dict[int, int] = {}
+        here = _only_on(ray.get_runtime_context().get_node_id())
+        self.mailbox = ray.remote(_Mailbox).options(num_cpus=0, scheduling_strategy=here, max_restarts=-1).remote()
+        roots = {root: identified(Path(root)) for root in {str(Path(task.root).absolute()) for task in tasks}}
+        self.setting = _Setting(__version__, os.getcwd(), roots)
+        variables = {name: os.environ[name] for name in PASSED_ON if os.environ.get(name)}
+        if not engine.gpus:
+            variables["CUDA_VISIBLE_DEVICES"] = ""  # a cell that asked for no share of a GPU takes none
+        self.environment = {"env_vars": {"OMP_NUM_THREADS": "1", **variables}}
+
+    def conduct(self) -> None:
+        """Submit, listen, collect."""
+        compute = self.ray.remote(_compute).options(
+            num_cpus=self.engine.cpus,
+            num_gpus=self.engine.gpus,
+            max_retries=self.engine.retries,
+            runtime_env=self.environment,
+        )
+        try:
+            while self.waiting or self.running:
+                while self.waiting and not 0 < self.engine.workers <= len(self.running):
+                    number = self.waiting.popleft()
+                    task = self.tasks[number]
+                    absolute = replace(task, root=str(Path(task.root).absolute()), choices=dict(task.choices))
+                    ref = compute.remote(number, absolute, self.work, self.setting, self.mailbox)
+                    self.running[ref] = number
+                ended, _ = self.ray.wait(list(self.running), timeout=GLANCE)
+                self._listen()  # a worker returns only when its events have arrived, so none comes after the end
+                for ref in ended:
+                    self._collect(ref)
+        finally:
+            for ref in self.running:
+                with contextlib.suppress(self.ray.exceptions.RayError):
+                    self.ray.cancel(ref, force=True)
+
+    def _listen(self) -> None:
+        known = set(self.running.values())
+        with contextlib.suppress(self.ray.exceptions.RayError):  # the display may lose a step, the study may not
+            for number, event in self.ray.get(self.mailbox.take.remote()):
+                if number in known:
+                    tell(self.watch, self.tasks[number], event)
+
+    def _collect(self, ref: Any) -> None:
+        number = self.running.pop(ref)
+        try:
+            outcome: _Outcome = self.ray.get(ref)
+        except self.ray.exceptions.RayError as error:
+            self.watch.ended(self.tasks[number], self._told(error))
+            return
+        try:
+            self._fetch(self.tasks[number], outcome)
+        except self.ray.exceptions.RayError as error:
+            # The node died with the files it had computed.
+            self.refetched[number] = self.refetched.get(number, 0) + 1
+            if self.refetched[number] <= self.engine.retries:
+                self.waiting.appendleft(number)
+            else:
+                self.watch.ended(self.tasks[number], self._told(error))
+        except AttentestError as error:
+            self.watch.ended(self.tasks[number], line_of(error))
+        else:
+            self.watch.ended(self.tasks[number], outcome.error)
+
+    def _told(self, error: Exception) -> str:
+        """What Ray says, in one line."""
+        lost = self.ray.exceptions
+        if isinstance(error, (lost.WorkerCrashedError, lost.NodeDiedError, lost.OutOfMemoryError)):
+            return (
+                f"Its worker died in each of {self.engine.retries + 1} attempts ({type(error).__name__}). If memory "
+                "ran out, let a cell take more CPUs, so that fewer run at a time; Ray's logs tell more."
+            )
+        return line_of(getattr(error, "cause", None) or error)[:500]
+
+    def _fetch(self, task: Task, outcome: _Outcome) -> None:
+        """Bring the files of a node that does not see the folder of runs; each is whole or not there."""
+        if not outcome.scratch:
+            return
+        there = {"num_cpus": 0, "scheduling_strategy": _only_on(outcome.node), "runtime_env": self.environment}
+        read = self.ray.remote(_read).options(**there)
+        for name, size, digest in outcome.files:
+            target = Path(task.root) / name
+            make_folder(target.parent)
+            with replacing(target) as temporary:
+                with temporary.open("wb") as handle:
+                    for start in range(0, size, PART):
+                        handle.write(self.ray.get(read.remote(f"{outcome.scratch}/{name}", start, PART)))
+                if checksum(temporary) != digest:
+                    raise StorageError(f"{target} did not arrive from node {outcome.node} as it was. Run it again.")
+        self.ray.get(self.ray.remote(_discard).options(**there).remote(outcome.scratch))
+
+
+def _only_on(node: str) -> Any:
+    """Ray's way of saying: on this node or not at all."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node, soft=False)
+
+
+class _Mailbox:
+    """Where workers leave events and the driver collects them."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[int, Event]] = []
+
+    def put(self, number: int, event: Event) -> None:
+        """An event of one task."""
+        self.events.append((number, event))
+
+    def take(self) -> list[tuple[int, Event]]:
+        """All events since the last time."""
+        events, self.events = self.events, []
+        return events
+
+
+def _compute(number: int, task: Task, work: Work, setting: _Setting, mailbox: Any) -> _Outcome:
+    """The worker's side of one task."""
+    import ray
+
+    about = ray.get_runtime_context()
+    delivered: list[Any] = []
+
+    def send(event: Event) -> None:
+        delivered[:] = [mailbox.put.remote(number, event)]
+
+    send(("started", _place(ray)))
+    node = about.get_node_id()
+    if __version__ != setting.version:
+        return _Outcome(
+            f"Node {_place(ray)} has attentest {__version__}, the driver {setting.version}. Install the same on every "
+            "node."
+        )
+    with contextlib.suppress(OSError):
+        os.chdir(setting.folder)
+    identity = setting.roots[task.root]
+    shared = identity_of(Path(task.root)) == identity
+    scratch = "" if shared else str(cache_folder().absolute() / "scratch" / identity / task.id)
+    with on_one_thread():
+        error = attempt(work, replace(task, root=scratch or task.root), send)
+    with contextlib.suppress(ray.exceptions.RayError):
+        ray.get(delivered)
+    return _Outcome(error, node, scratch, tuple(_inventory(Path(scratch))) if scratch else ())
+
+
+def _place(ray: Any) -> str:
+    """The node's address, and its GPU if the worker has one."""
+    gpus = ray.get_runtime_context().get_accelerator_ids().get("GPU", [])
+    return str(ray.util.get_node_ip_address()) + "".join(f", GPU {gpu}" for gpu in gpus)
+
+
+def _inventory(folder: Path) -> Iterator[tuple[str, int, str]]:
+    """Every file that is whole, run.json last: it says which of the others are finished."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    for path in sorted(files, key=lambda path: (path.name == "run.json", path)):
+        yield path.relative_to(folder).as_posix(), path.stat().st_size, checksum(path)
+
+
+def _read(path: str, start: int, size: int) -> bytes:
+    """A part of a file on this node."""
+    with open(path, "rb") as handle:
+        handle.seek(start)
+        return handle.read(size)
+
+
+def _discard(folder: str) -> None:
+    """Remove what the driver has fetched."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

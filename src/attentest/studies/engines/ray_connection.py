@@ -1,0 +1,148 @@
+"""Reach a Ray cluster, quietly: start one on this machine's loopback, or join one; leave nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attentest.errors import InputError
+from attentest.store.atomic import make_folder, write_text
+
+__all__ = ["connected", "identified", "identity_of"]
+
+#: Holds a random name by which a worker recognises the driver's folder of runs on a shared disk.
+IDENTITY = ".identity"
+#: Ray moves only small things for us: events, and files in parts of 64 MiB from nodes without the runs' disk.
+OBJECT_STORE = 256 * 2**20
+
+
+@contextlib.contextmanager
+def connected(address: str | None, cpus: float = 0) -> Iterator[Any]:
+    """Ray's module, connected; a connection that was there before is used and stays.
+
+    Without an address a cluster of ``cpus`` CPUs (0: all there are) runs on this machine until the block ends.
+    """
+    _quiet()
+    local = address in (None, "local")
+    if local:
+        _with_a_token()
+    ray = _imported()
+    if ray.is_initialized():
+        yield ray
+        return
+    folder = tempfile.mkdtemp(prefix="attentest-ray-", dir=_short_folder()) if local else None
+    with _signals_kept():
+        try:
+            common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+            if local:
+                ray.init("local", **common, **_on_loopback(), **_size(cpus), include_dashboard=False, _temp_dir=folder)
+            else:
+                _join(ray, str(address), common)
+            yield ray
+        finally:
+            ray.shutdown()
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _quiet() -> None:
+    """No statistics sent, and none of Ray's own words between ours; read when Ray is imported."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+
+
+def _with_a_token() -> None:
+    """A cluster of our own lets nobody in but us. Ray reads both variables once per process, so they stay."""
+    if "ray" not in sys.modules:  # where it was imported before, it is too late to choose: Ray then chooses by itself
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+    if "RAY_AUTH_TOKEN_PATH" not in os.environ:
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
+def _imported() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError("Engine 'ray' needs Ray. Install 'attentest[ray]', or use the engine 'processes'.") from error
+    return ray
+
+
+def _on_loopback() -> dict[str, Any]:
+    """Ray takes 127.0.0.1 for the network's address; another loopback address it leaves alone (Linux has them all)."""
+    return {"_node_ip_address": "127.0.0.2"} if sys.platform == "linux" else {}
+
+
+def _size(cpus: float) -> dict[str, Any]:
+    return {"object_store_memory": OBJECT_STORE} | ({"num_cpus": max(1, round(cpus))} if cpus else {})
+
+
+def _short_folder() -> str | None:
+    """Sockets lie in it, and their paths must be short."""
+    return "/tmp" if os.access("/tmp", os.W_OK) else None
+
+
+def _join(ray: Any, address: str, common: dict[str, Any]) -> None:
+    """Join a running cluster, or say at once that there is none: Ray itself tries for many minutes."""
+    if "://" in address:
+        raise InputError(
+            f"Ray address {address!r}: a study is driven from a node of the cluster. Start it there, with HOST:PORT."
+        )
+    host, colon, port = address.rpartition(":")
+    if address != "auto" and not (colon and host and port.isdigit()):
+        raise InputError(f"Ray address {address!r} is not HOST:PORT or 'auto'. 'ray start --head' prints it.")
+    help_ = "Start one with 'ray start --head', or leave the address out for one on this machine."
+    extra: dict[str, Any] = {}
+    if address != "auto":
+        try:
+            with socket.create_connection((host, int(port)), timeout=10):
+                pass
+        except (OSError, OverflowError) as error:
+            raise InputError(f"No Ray cluster answers at {address} ({error}). {help_}") from error
+        if host.startswith("127.") and host != "127.0.0.1":
+            extra["_node_ip_address"] = host
+    try:
+        ray.init(address, **common, **extra)
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        said = " ".join(f"{error} {error.__cause__ or ''}".split())
+        if "AuthToken" in said or isinstance(error, getattr(ray.exceptions, "AuthenticationError", ())):
+            said, help_ = "it asks for its token", "Set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN as on its nodes."
+        raise InputError(f"Cannot join the Ray cluster at {address}: {said[:300]}. {help_}") from error
+
+
+@contextlib.contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ray takes over SIGTERM; afterwards it is as it was."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def identity_of(root: Path) -> str | None:
+    """The random name kept in a folder of runs; two machines that read the same name see the same disk."""
+    with contextlib.suppress(OSError):
+        return (root / IDENTITY).read_text(encoding="ascii")
+    return None
+
+
+def identified(root: Path) -> str:
+    """The folder's name, given to it now unless it has one."""
+    make_folder(root)
+    if not (root / IDENTITY).is_file():
+        write_text(root / IDENTITY, secrets.token_hex(16))
+    return identity_of(root) or ""

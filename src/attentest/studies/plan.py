@@ -1,0 +1,131 @@
+"""What a study would do: its cells, which are done, and how long the others will take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import AttentestError, StorageError
+from attentest.progress import SILENT, Progress
+from attentest.store.folder import RunFolder, runs_in
+from attentest.studies.cell import describe_cell, failure_of
+from attentest.studies.execute import is_complete
+from attentest.studies.run import MODEL, Run
+from attentest.studies.study import Cell, Study
+
+__all__ = ["Cost", "Planned", "costs", "plan"]
+
+State = Literal["done", "begun", "to do", "failed", "cannot run"]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell, the run it is on this machine, and how far that has come."""
+
+    cell: Cell
+    state: State
+    run: Run | None = None
+    #: Why it failed, or cannot run here.
+    problem: str = ""
+
+
+def plan(study: Study, runs: Path, *, progress: Progress = SILENT) -> list[Planned]:
+    """Every cell described, its corpus read, its folder looked at."""
+    cells = study.cells()
+    planned = []
+    with progress.stage("Planning", len(cells)) as tick:
+        for cell in cells:
+            planned.append(_planned(cell, runs, progress))
+            tick(1)
+    return planned
+
+
+def _planned(cell: Cell, runs: Path, progress: Progress) -> Planned:
+    try:
+        run = describe_cell(cell.choices)
+        folder = RunFolder(runs / run.id)
+    except AttentestError as error:
+        return Planned(cell, "cannot run", problem=str(error))
+    if (folder.path / "run.json").is_file() and is_complete(run, folder, progress.say):
+        return Planned(cell, "done", run)
+    problem = failure_of(folder.path)
+    if problem is not None:
+        return Planned(cell, "failed", run, problem)
+    return Planned(cell, "begun" if folder.path.exists() else "to do", run)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An estimate for one cell on one core, and what it stands on."""
+
+    seconds: float
+    bytes: int
+    measured: bool
+
+
+#: Seconds on one core, fitted on SST and IMDB: per training step and million weights, and per thousand tokens trained
+#: and examined by each encoder (examining grows with the length of a text, because every token is deleted in turn).
+STEP, TRAINED = 6e-3, {"bilstm": 0.045, "convolution": 0.025, "average": 0.004}
+EXAMINED, PER_LENGTH = 0.03, {"bilstm": 0.012, "convolution": 0.004, "average": 0.0004}
+#: What Python, torch and the corpus take before the first weight, and the copies training keeps of every weight.
+BASE, COPIES = 450 * 2**20, 6
+
+
+def costs(planned: Sequence[Planned], runs: Path) -> list[Cost | None]:
+    """How long each cell that is not done will take: as long as its like took here, or from the sizes of its corpus."""
+    known = _measured(runs)
+    out: list[Cost | None] = []
+    for cell in planned:
+        if cell.run is None or cell.state == "done":
+            out.append(None)
+            continue
+        computed = _computed(cell.run)
+        like = known.get(_kind(cell.run.fields))
+        out.append(Cost(median(like), computed.bytes, True) if like else computed)
+    return out
+
+
+def _kind(fields: Mapping[str, Any]) -> tuple[Any, ...]:
+    model, training = fields["model"], fields["training"]
+    return (
+        fields["corpus"]["digest"],
+        *(model.get(name) for name in ("encoder", "attention", "embedding")),
+        training.get("epochs"),
+        tuple(fields["challenges"]),
+        fields["limit"],
+    )
+
+
+def _measured(runs: Path) -> dict[tuple[Any, ...], list[float]]:
+    """Seconds that finished runs took, by what kind of run they were."""
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for folder in runs_in(runs):
+        try:
+            record = folder.record
+        except StorageError:
+            continue
+        finished = record["finished"]
+        training = finished.get(MODEL, {}).get("seconds")
+        examining = max((e.get("seconds", 0) for n, e in finished.items() if n.startswith("findings/")), default=None)
+        if training is not None and examining is not None:
+            found.setdefault(_kind(record["fields"]), []).append(training + examining)
+    return found
+
+
+def _computed(run: Run) -> Cost:
+    train, tested = run.corpus["train"], run.corpus[run.split]
+    words = len(Vocabulary.from_split(train, run.corpus.min_frequency))
+    weights = words * run.architecture.embedding
+    encoder = run.architecture.encoder.name
+    epochs, steps = run.training.epochs, -(-len(train) // run.training.batch_size)
+    training = epochs * (
+        steps * STEP * weights / 1e6 + TRAINED.get(encoder, TRAINED["bilstm"]) * train.lengths.sum() / 1e3
+    )
+    share = min(1.0, run.limit / len(tested)) if run.limit else 1.0
+    long = PER_LENGTH.get(encoder, PER_LENGTH["bilstm"]) * (tested.lengths.astype(float) ** 2).sum() / 1e3
+    examining = share * (EXAMINED * tested.lengths.sum() / 1e3 + long)
+    return Cost(float(training + examining), BASE + 4 * COPIES * weights, False)

@@ -1,0 +1,77 @@
+"""What a study has computed, kept beside the runs, so that its figures can be read without its corpora."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attentest.store.atomic import make_folder, write_text
+from attentest.store.folder import RunFolder
+
+if TYPE_CHECKING:
+    from attentest.studies.plan import Planned
+    from attentest.studies.study import Study
+
+__all__ = ["FinishedCell", "finished_cells", "recorded", "write_record"]
+
+STUDIES = "studies"
+
+
+@dataclass(frozen=True)
+class FinishedCell:
+    """A cell of a study whose run has findings."""
+
+    choices: Mapping[str, Any]
+    folder: RunFolder
+
+
+def write_record(study: Study, planned: Sequence[Planned], runs: Path) -> Path:
+    """The study's cells and the runs they are, as one small file for this set of cells."""
+    cells = [
+        {
+            "label": cell.cell.label,
+            "choices": _plain(cell.cell.choices),
+            "run": None if cell.run is None else cell.run.id,
+            "problem": cell.problem,
+        }
+        for cell in planned
+    ]
+    digest = hashlib.sha256(json.dumps([c["choices"] for c in cells], sort_keys=True).encode()).hexdigest()[:8]
+    path = runs / STUDIES / f"{study.name}-{digest}.json"
+    make_folder(path.parent)
+    about = {"study": study.name, "title": study.title, "paper": study.paper, "cells": cells}
+    write_text(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in choices.items()}
+
+
+def recorded(runs: Path) -> Iterator[dict[str, Any]]:
+    """Every study's record; one that cannot be read is passed over, because the study writes it again."""
+    for path in sorted((runs / STUDIES).glob("*.json")):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(record["cells"], list):
+                yield record
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+
+
+def finished_cells(runs: Path, paper: str) -> list[FinishedCell]:
+    """The cells of a paper's study whose runs have findings here, each run once."""
+    found: dict[str, FinishedCell] = {}
+    for record in recorded(runs):
+        if record.get("paper") != paper:
+            continue
+        for cell in record["cells"]:
+            folder = RunFolder(runs / str(cell["run"]))
+            here = cell["run"] and cell["run"] not in found and (folder.path / "run.json").is_file()
+            if here and folder.challenges:
+                found[cell["run"]] = FinishedCell(cell["choices"], folder)
+    return list(found.values())

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+from tests.studies.made_up_study import TEXT, made_up_study
+
+from attentest.errors import InputError
+from attentest.papers.studies import built_in
+from attentest.studies.study import read_study
+
+
+def test_a_grid_is_every_combination_in_the_files_order(tmp_path):
+    cells = made_up_study(tmp_path).cells()
+    assert [cell.label for cell in cells] == [
+        "additive · seed 0",
+        "additive · seed 1",
+        "dot · seed 0",
+        "dot · seed 1",
+    ]
+    assert all(cell.choices["epochs"] == 2 for cell in cells)
+
+
+def test_cells_are_adjusted_and_left_out_where_they_match(tmp_path):
+    more = """
+[[adjust]]
+where = { attention = "dot" }
+set = { epochs = 5, patience = 1 }
+
+[[leave_out]]
+where = { attention = ["dot", "uniform"], seed = 1 }
+because = "no need"
+"""
+    cells = made_up_study(tmp_path, TEXT + more).cells()
+    assert [(cell.label, cell.choices["epochs"]) for cell in cells] == [
+        ("additive · seed 0", 2),
+        ("additive · seed 1", 2),
+        ("dot · seed 0", 5),
+    ]
+
+
+def test_a_study_is_narrowed_from_the_command_line(tmp_path):
+    study = made_up_study(tmp_path)
+    assert [cell.label for cell in study.narrowed(seeds=1).cells()] == ["additive · seed 0", "dot · seed 0"]
+    assert len(study.narrowed(seeds=3).cells()) == 6
+    assert all(cell.choices["limit"] == 9 for cell in study.narrowed(limit=9).cells())
+    with pytest.raises(InputError, match="has no corpus 'sst'"):
+        study.narrowed(corpora=("sst",))
+
+
+def test_what_the_command_line_asks_for_holds_in_adjusted_cells_too(tmp_path):
+    text = TEXT + '\n[[adjust]]\nwhere = { attention = "dot" }\nset = { limit = 30 }\n'
+    study = made_up_study(tmp_path, text).narrowed(limit=9)
+    assert {cell.choices["limit"] for cell in study.cells()} == {9}
+
+
+BROKEN = {
+    "nmae = 'x'\n": "nmae: unknown key. Did you mean 'name'?",
+    "name = 'a b'\n": "name: 'a b' may hold letters",
+    "[run]\nencodr = 'bilstm'\n": "run.encodr: unknown key. Did you mean 'encoder'?",
+    "[grid]\nencoder = ['bilstm', 'bilstn']\n": "[1]: No encoder is called 'bilstn'. Did you mean 'bilstm'?",
+    "[grid]\nencoder = ['bilstm(hiden=4)']\n": "grid.encoder[0]: encoder 'bilstm' has no parameter 'hiden'",
+    "[grid]\nencoder = ['bilstm', 'bilstm']\n": "grid.encoder[1]: 'bilstm' is there twice",
+    "[grid]\nencoder = 'bilstm'\n": "grid.encoder: 'bilstm' must be a list",
+    "[grid]\nseed = ['one']\n": "grid.seed[0]: 'one' must be a whole number",
+    "[grid]\nseed = [true]\n": "grid.seed[0]: True must be a whole number",
+    "[grid]\nseed = [-1]\n": "grid.seed[0]: -1 must be at least 0",
+    "[grid]\ncorpus = ['ssst']\n": "grid.corpus[0]: No corpus is called 'ssst'",
+    "[grid]\ncorpus = ['snli']\n": "has a second text or a target (task 'pair')",
+    "[run]\nchallenges = 'agreement'\n": "run.challenges: 'agreement' must be a list",
+    "[run]\nchallenges = ['agrement']\n": "challenges: No challenge is called 'agrement'. Did you mean 'agreement'?",
+    "[run]\nchallenges = [\"agreement(pairs=('attention~gradent',))\"]\n": "No explainer is called 'gradent'",
+    "[run]\npreset = 'papr'\n": "run.preset: No preset is called 'papr'",
+    "[run]\nlearning_rate = 0\n": "run.learning_rate: learning_rate=0 must be a number above zero",
+    "[run]\nseed = 1\n[grid]\nseed = [1]\n": "run.seed: it varies in the grid too",
+    "[run]\ncorpus = 'reviews'\ndata = 'x.csv'\n": "both 'corpus' and 'data'",
+    "[run]\ntest = 'x.csv'\n": "'test' needs 'data'",
+    "[run]\ntokenizer = 'english'\n": "'tokenizer' is for files",
+    "[[adjust]]\nwhere = {seed = 0}\n": "adjust[0].set: it says nothing",
+    "[[adjust]]\nwhere = {sed = 0}\nset = {epochs = 1}\n": "adjust[0].where.sed: unknown key. Did you mean 'seed'?",
+    "[adjust]\nset = 1\n": "adjust: write it as [[adjust]]",
+    "[[leave_out]]\nwhere = {seed = 0}\n": "leave_out[0].because: say why",
+    "[grid]\nseed = [0]\n[[leave_out]]\nwhere = {seed = 0}\nbecause = 'x'\n": "grid: it has no cell",
+    "run = 3\n": "run: 3 must be a table",
+    "name = \n": "is not TOML",
+}
+
+
+@pytest.mark.parametrize("text", list(BROKEN))
+def test_what_is_wrong_in_a_file_is_said_with_file_key_and_suggestion(tmp_path, text):
+    with pytest.raises(InputError) as caught:
+        made_up_study(tmp_path, text)
+    assert BROKEN[text] in str(caught.value)
+    assert str(tmp_path / "made-up.toml") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_file_names_are_read_from_the_studys_own_folder(tmp_path):
+    study = made_up_study(tmp_path, "[run]\ndata = 'texts.csv'\n")
+    assert study.cells()[0].choices["data"] == str((tmp_path / "texts.csv").resolve())
+
+
+def test_a_study_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match="No study file at"):
+        read_study(tmp_path / "no.toml")
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_every_built_in_study_can_be_read(name):
+    study = read_study(built_in()[name])
+    assert study.name == name == study.paper
+    assert study.title
+    assert study.about
+    assert len(study.cells()) >= 2

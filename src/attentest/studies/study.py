@@ -90,7 +90,7 @@ class Study:
                 if _matches(choices, adjustment.where):
                     choices |= adjustment.set
             if not any(_matches(choices, left.where) for left in self.leave_out):
-                cells.append(Cell(choices, _label(point)))
+                cells.append(Cell(choices, _label(point, self.grid)))
         return cells
 
     def narrowed(
@@ -126,9 +126,14 @@ def _matches(choices: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
     return all(choices.get(key) in (value if isinstance(value, list) else [value]) for key, value in where.items())
 
 
-def _label(point: Mapping[str, Any]) -> str:
+def _label(point: Mapping[str, Any], grid: Mapping[str, tuple[Any, ...]]) -> str:
+    """What a person calls the cell; parameters only where names alone do not tell values apart."""
     named = {"seed": "seed {}", "limit": "{} texts", "epochs": "{} epochs"}
-    parts = (named.get(key, "{}").format(value) for key, value in point.items())
+    parts = []
+    for key, value in point.items():
+        short = str(value).partition("(")[0]
+        alone = sum(str(other).partition("(")[0] == short for other in grid[key]) == 1
+        parts.append(named.get(key, "{}").format(short if alone and short else value))
     return " · ".join(parts) or "the one cell"
 
 

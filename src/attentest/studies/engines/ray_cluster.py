@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -107,6 +108,8 @@ class _Conductor:
         self.waiting = deque(range(len(tasks)))
         self.running: dict[Any, int] = {}
         self.refetched: dict[int, int] = {}
+        #: Where nodes that do not see the folder of runs keep what they compute.
+        self.elsewhere: dict[str, str] = {}
         here = _only_on(ray.get_runtime_context().get_node_id())
         self.mailbox = ray.remote(_Mailbox).options(num_cpus=0, scheduling_strategy=here, max_restarts=-1).remote()
         roots = {root: identified(Path(root)) for root in {str(Path(task.root).absolute()) for task in tasks}}
@@ -136,6 +139,7 @@ class _Conductor:
                 self._listen()  # a worker returns only when its events have arrived, so none comes after the end
                 for ref in ended:
                     self._collect(ref)
+            self._tidy()
         finally:
             for ref in self.running:
                 with contextlib.suppress(self.ray.exceptions.RayError):
@@ -183,8 +187,8 @@ class _Conductor:
         """Bring the files of a node that does not see the folder of runs; each is whole or not there."""
         if not outcome.scratch:
             return
-        there = {"num_cpus": 0, "scheduling_strategy": _only_on(outcome.node), "runtime_env": self.environment}
-        read = self.ray.remote(_read).options(**there)
+        self.elsewhere[outcome.node] = str(Path(outcome.scratch).parent)
+        read = self._there(_read, outcome.node)
         for name, size, digest in outcome.files:
             target = Path(task.root) / name
             make_folder(target.parent)
@@ -194,7 +198,18 @@ class _Conductor:
                         handle.write(self.ray.get(read.remote(f"{outcome.scratch}/{name}", start, PART)))
                 if checksum(temporary) != digest:
                     raise StorageError(f"{target} did not arrive from node {outcome.node} as it was. Run it again.")
-        self.ray.get(self.ray.remote(_discard).options(**there).remote(outcome.scratch))
+        self.ray.get(self._there(_discard, outcome.node).remote([outcome.scratch]))
+
+    def _tidy(self) -> None:
+        """Remove what attempts left that were lost on such a node and ended on another."""
+        for node, folder in self.elsewhere.items():
+            with contextlib.suppress(self.ray.exceptions.RayError):
+                self.ray.get(self._there(_discard, node).remote([f"{folder}/{task.id}" for task in self.tasks]))
+
+    def _there(self, function: Callable[..., Any], node: str) -> Any:
+        """The function as a remote one of this node, which takes no CPU."""
+        options = {"num_cpus": 0, "scheduling_strategy": _only_on(node), "runtime_env": self.environment}
+        return self.ray.remote(function).options(**options)
 
 
 def _only_on(node: str) -> Any:
@@ -269,8 +284,7 @@ def _read(path: str, start: int, size: int) -> bytes:
         return handle.read(size)
 
 
-def _discard(folder: str) -> None:
-    """Remove what the driver has fetched."""
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
+def _discard(folders: Sequence[str]) -> None:
+    """Remove what the driver has fetched or got elsewhere."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -6,9 +6,9 @@ import contextlib
 import logging
 import os
 import secrets
-import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -18,6 +18,7 @@ from typing import Any
 
 from attentest.errors import InputError
 from attentest.store.atomic import make_folder, write_text
+from attentest.studies.engines import ray_guard
 
 __all__ = ["connected", "identified", "identity_of"]
 
@@ -41,19 +42,31 @@ def connected(address: str | None, cpus: float = 0) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    folder = tempfile.mkdtemp(prefix="attentest-ray-", dir=_short_folder()) if local else None
-    with _signals_kept():
+    common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    with _signals_kept(), _guarded() if local else contextlib.nullcontext() as folder:
         try:
-            common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-            if local:
-                ray.init("local", **common, **_on_loopback(), **_size(cpus), include_dashboard=False, _temp_dir=folder)
+            if folder is not None:
+                _start(ray, folder, cpus, common)
             else:
                 _join(ray, str(address), common)
             yield ray
         finally:
             ray.shutdown()
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _guarded() -> Iterator[str]:
+    """A folder for a cluster of our own; the folder and every process started inside are gone afterwards."""
+    # Sockets lie in it, and their paths must be short.
+    folder = tempfile.mkdtemp(prefix="attentest-ray-", dir="/tmp" if os.access("/tmp", os.W_OK) else None)
+    mark = secrets.token_hex(16)
+    program = [sys.executable, "-I", ray_guard.__file__, mark, folder]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True):  # leaving closes its input
+        os.environ[ray_guard.MARK] = mark
+        try:
+            yield folder
+        finally:
+            del os.environ[ray_guard.MARK]
 
 
 def _quiet() -> None:
@@ -78,18 +91,26 @@ def _imported() -> Any:
     return ray
 
 
-def _on_loopback() -> dict[str, Any]:
-    """Ray takes 127.0.0.1 for the network's address; another loopback address it leaves alone (Linux has them all)."""
-    return {"_node_ip_address": "127.0.0.2"} if sys.platform == "linux" else {}
+def _start(ray: Any, folder: str, cpus: float, common: dict[str, Any]) -> None:
+    """Start a cluster on the loopback.
 
-
-def _size(cpus: float) -> dict[str, Any]:
-    return {"object_store_memory": OBJECT_STORE} | ({"num_cpus": max(1, round(cpus))} if cpus else {})
-
-
-def _short_folder() -> str | None:
-    """Sockets lie in it, and their paths must be short."""
-    return "/tmp" if os.access("/tmp", os.W_OK) else None
+    Ray takes 127.0.0.1 for the network's address; another loopback address it leaves alone, and Linux has them all.
+    """
+    loopback = {"_node_ip_address": "127.0.0.2"} if sys.platform == "linux" else {}
+    size = {"num_cpus": max(1, round(cpus))} if cpus else {}
+    try:
+        ray.init(
+            "local",
+            include_dashboard=False,
+            object_store_memory=OBJECT_STORE,
+            _temp_dir=folder,
+            **common,
+            **loopback,
+            **size,
+        )
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise InputError(f"Ray does not start on this machine: {said}. Use the engine 'processes'.") from error
 
 
 def _join(ray: Any, address: str, common: dict[str, Any]) -> None:

@@ -47,7 +47,10 @@ def _panel(view: View, title: str, outcomes: list[Outcome]) -> alt.LayerChart:
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     x = alt.X("x:Q", title="published", scale=scale, axis=alt.Axis(tickCount=5))
     y = alt.Y("y:Q", title="ours", scale=scale, axis=alt.Axis(tickCount=5))
-    edges = alt.Data(values=[{"x": v, "from": v - tolerance, "to": v + tolerance, "y": v} for v in (low, high)])
+    turns = sorted({low, high, min(low + tolerance, high), max(high - tolerance, low)})
+    # Cut by hand: a clipped mark gets an id that differs from one rendering to the next.
+    band = [{"x": v, "from": max(low, v - tolerance), "to": min(high, v + tolerance)} for v in turns]
+    diagonal = alt.Chart(alt.Data(values=[{"x": v, "y": v} for v in (low, high)]))
     colour = alt.Color(
         "outcome:N",
         scale=alt.Scale(domain=[AGREES, DIFFERS], range=[COLOURS[0], COLOURS[1]]),
@@ -59,10 +62,10 @@ def _panel(view: View, title: str, outcomes: list[Outcome]) -> alt.LayerChart:
         legend=alt.Legend(columns=2),
     )
     points = alt.Chart(alt.Data(values=rows))
-    band = alt.Chart(edges).mark_area(color=BAND, clip=True)
+    area = alt.Chart(alt.Data(values=band)).mark_area(color=BAND)
     layers = [
-        band.encode(x, alt.Y("from:Q", scale=scale, title="ours"), alt.Y2("to:Q")),
-        alt.Chart(edges).mark_line(color=MUTED, strokeWidth=1, clip=True).encode(x, y),
+        area.encode(x, alt.Y("from:Q", scale=scale, title="ours"), alt.Y2("to:Q")),
+        diagonal.mark_line(color=MUTED, strokeWidth=1).encode(x, y),
         points.mark_rule(opacity=0.35).encode(x, alt.Y("low:Q", scale=scale), alt.Y2("high:Q"), color=colour),
         points.mark_point(filled=True, size=38, opacity=0.8).encode(x, y, color=colour, shape=shape),
     ]

@@ -29,7 +29,7 @@ from attentest.measures.strongest import strongest_adversary
 from attentest.models.classifier import Architecture, Classifier
 from attentest.training.loop import Training, fit
 from attentest.training.objectives import CrossEntropy
-from benchmarks import literal
+from benchmarks import literal, saliency
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -137,6 +137,7 @@ def main() -> None:
         ("Kendall τ-b with p-values", "SciPy loop",
          lambda: [literal.kendall(*p) for p in pairs], lambda: [kendall(*p) for p in pairs]),
         ("forward and backward pass", "packed LSTM", lambda: bench.step(True), lambda: bench.step(False)),
+        *saliency.work(),
     ]  # fmt: skip
     table = Table("work", "beside", "theirs, s", "ours, s", "times faster")
     rows = []

@@ -39,8 +39,12 @@ INTRODUCTIONS = {
     "encoders": "From word embeddings to one state per token: `attentest audit --encoder NAME`.",
     "attentions": "From states to weights that sum to one over the real tokens: `attentest audit --attention NAME`.",
     "heads": "From the weighted sum of the states to the prediction: `attentest audit --head NAME`.",
-    "explainers": "Each gives every token of a text one score, zero or more: how much it mattered. "
-    "Challenges name them in their parameters.",
+    "explainers": "Each gives every token of a text one score: how much it mattered to the predicted class. Where a "
+    "method has a sign, scores below zero speak against the class. Challenges name explainers in their parameters, and "
+    "[`attentest explain`](../../how-to/explain.md) asks them about a text of yours. "
+    "[Which for what](../../explanation/saliency.md).",
+    "interactions": "Each gives every two tokens of a text one score: what they do together beyond what each does "
+    "alone. Asked for with [`attentest explain --interactions`](../../how-to/explain.md#two-words-together).",
     "challenges": "Each puts one question to a model, text by text: `attentest audit --challenge NAME`. "
     f"Without `--challenge`, an audit runs {', '.join(f'`{name}`' for name in DEFAULT)}; `instances` always runs. "
     "What each writes for every text is in [findings](../findings.md).",
@@ -53,6 +57,7 @@ EXAMPLES = {
     "corpora": "reviews(test=200)",
     "encoders": "bilstm(hidden=64)",
     "explainers": "gradient(path='full')",
+    "interactions": "integrated_hessians(n_steps=64)",
     "challenges": "adversary(epsilon=0.05)",
 }
 LISTED = "The same list in the terminal: `attentest list {kind}`."
@@ -127,7 +132,13 @@ def _entry(kind: str, name: str, cls: type[Any]) -> Iterator[str]:
         yield f"[The columns of its findings](../findings.md#{name})"
 
 
-FACTS = {"reference": "Reference", "cost": "Cost for a text of T tokens", "licence": "Licence", "citation": "Citation"}
+FACTS = {
+    "reference": "Reference",
+    "cost": "Cost for a text of T tokens",
+    "checked": "Its certificate checks",
+    "licence": "Licence",
+    "citation": "Citation",
+}
 STATISTICS = {"mean": "mean", "fraction": "share"}
 
 

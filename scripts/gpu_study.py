@@ -51,7 +51,11 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
         code = child.wait(limit - RESERVE)
     except subprocess.TimeoutExpired:
         child.send_signal(signal.SIGINT)
-        code = child.wait(15)
+        try:
+            code = child.wait(10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            code = child.wait()
     seconds = time.monotonic() - started
     bundles = packed(runs, out)
     about = {

@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 from attentest.errors import StorageError
-from attentest.store.folder import runs_in
+from attentest.store.folder import RunFolder
 
 #: What stays where it was computed: a run without its model has all its findings.
 LEFT_BEHIND = (".safetensors", ".u64", "vocabulary.json")
@@ -22,15 +22,17 @@ def main(source: Path, runs: Path) -> None:
     if not bundles:
         raise SystemExit(f"No runs-*.tar in {source}.")
     runs.mkdir(parents=True, exist_ok=True)
+    names: set[str] = set()
     for bundle in bundles:
         with tarfile.open(bundle) as archive:
+            names |= {name.partition("/")[0] for name in archive.getnames() if name.endswith("/run.json")}
             archive.extractall(runs, filter="data")
     whole, broken = 0, []
-    for folder in runs_in(runs):
+    for folder in (RunFolder(runs / name) for name in sorted(names)):
         try:
-            names = [name for name in folder.record["finished"] if not name.endswith(LEFT_BEHIND)]
-            for name in names:
-                folder.verify(name)
+            for name in folder.record["finished"]:
+                if not name.endswith(LEFT_BEHIND):
+                    folder.verify(name)
             whole += 1
         except StorageError as error:
             broken.append(str(error))

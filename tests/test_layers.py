@@ -21,7 +21,7 @@ LAYERS = [
     {"studies"},
     {"papers"},
     {"report"},
-    {"auditing", "catalogue"},
+    {"auditing", "catalogue", "explaining"},
     {"cli"},
     {"__main__"},
 ]

@@ -10,16 +10,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Audit", "__version__", "audit"]
+__all__ = ["Audit", "Explanation", "__version__", "audit", "explain"]
+
+#: Where each name is found.
+_LAZY = {
+    "Audit": "attentest.auditing",
+    "audit": "attentest.auditing",
+    "Explanation": "attentest.report.explanation",
+    "explain": "attentest.explaining",
+}
 
 if TYPE_CHECKING:
     from attentest.auditing import Audit, audit
+    from attentest.explaining import explain
+    from attentest.report.explanation import Explanation
 
 
 def __getattr__(name: str) -> Any:
-    """Load the audit, and with it torch, only when it is asked for."""
-    if name in ("Audit", "audit"):
+    """Load the audit or the explanations, and with them torch, only when they are asked for."""
+    if name in _LAZY:
         from importlib import import_module
 
-        return getattr(import_module("attentest.auditing"), name)
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'attentest' has no attribute {name!r}")

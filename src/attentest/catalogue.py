@@ -11,6 +11,7 @@ from attentest.data.corpora import CORPORA
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import StorageError
 from attentest.explainers import EXPLAINERS
+from attentest.explainers.interactions import INTERACTIONS
 from attentest.models.attention import ATTENTIONS
 from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
@@ -26,6 +27,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "attentions": ATTENTIONS,
     "heads": HEADS,
     "explainers": EXPLAINERS,
+    "interactions": INTERACTIONS,
     "challenges": CHALLENGES,
 }
 KINDS = (*REGISTRIES, "tokenizers", "presets", "runs")
@@ -44,7 +46,7 @@ def catalogue(kind: str, runs: Path = Path("runs")) -> list[dict[str, Any]]:
 
 def _entry(name: str, cls: type[Any]) -> dict[str, Any]:
     entry = {"name": name, "summary": getattr(cls, "question", "") or getattr(cls, "summary", "") or _first_line(cls)}
-    for attribute in ("reference", "cost", "licence", "citation"):
+    for attribute in ("reference", "cost", "checked", "licence", "citation"):
         if value := getattr(cls, attribute, ""):
             entry[attribute] = value
     parameters = {

@@ -26,6 +26,8 @@ from attentest.data.corpora import CORPORA
 from attentest.data.corpora.declared import Declared
 from attentest.data.presets import with_preset
 from attentest.data.tokenizers import TOKENIZERS
+from attentest.explainers import EXPLAINERS
+from attentest.explaining import named as methods_named
 from attentest.models.attention import ATTENTIONS
 from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
@@ -156,8 +158,10 @@ def test_a_command_parses(page: Path, line: int, words: list[str]) -> None:
             registry.parse(text)
     for challenge in given.get("challenge") or ():
         CHALLENGES.parse(challenge)
+    for explainer in methods_named(given.get("methods") or ()):
+        EXPLAINERS.parse(explainer)
     for corpus in (given.get("name"), *(given.get("names") or ())):
-        if corpus:
+        if corpus and words[0] == "corpora":
             made: Any = CORPORA.parse(corpus)
             with_preset(type(made), given.get("preset") or "paper")
     if given.get("preset") and words[0] != "corpora":
@@ -170,7 +174,7 @@ def test_a_command_parses(page: Path, line: int, words: list[str]) -> None:
 
 def test_the_pages_show_commands() -> None:
     shown = {words[0] for _, _, words in COMMANDS}
-    assert shown == {"audit", "train", "show", "list", "corpora", "claims", "reproduce"}
+    assert shown == {"audit", "train", "show", "list", "corpora", "claims", "reproduce", "explain", "scores"}
     below = {words[1] for _, _, words in COMMANDS if words[0] == "corpora" and words[1:]}
     assert {"get", "prepare", "check", "vectors"} <= below
     assert len(COMMANDS) > 25
@@ -300,7 +304,7 @@ def test_every_file_named_in_the_architecture_exists() -> None:
 #: The examples of CONTRIBUTING.md.
 MADE_UP = (
     "src/attentest/data/corpora/complaints.py",
-    "src/attentest/explainers/gradient_norm.py",
+    "src/attentest/explainers/embedding_norm.py",
     "src/attentest/challenges/top_erasure.py",
 )
 

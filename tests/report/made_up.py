@@ -66,6 +66,16 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
         Measure("top_changed", "top_changed", "fraction", "most attended token can be another one"),
     ),
     "uniform": (Measure("flipped", "flipped", "fraction", "uniform attention changes the decision"),),
+    "faithfulness": tuple(
+        Measure(
+            f"{e}.normalised_comprehensiveness",
+            "normalised_comprehensiveness",
+            "mean",
+            f"comprehensiveness of {in_words(e)} between its limits",
+            {"explainer": e, "erasure": "delete"},
+        )
+        for e in ("attention", *EXPLAINERS)
+    ),
     "rationale": tuple(
         Measure(
             f"{e}.average_precision",
@@ -79,7 +89,9 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
 }
 
 #: Columns that are there even if no row was judged.
+ERASED = ("normalised_comprehensiveness", "normalised_sufficiency", "until_flip")
 NUMBERS = {
+    "faithfulness": (*ERASED, "flipped", *(f"random_{name}" for name in ERASED)),
     "agreement": ("tau", "p_value", "significant", "spearman"),
     "permutation": ("median_change", "flips", "max_attention"),
     "adversary": ("lower", "searched_divergence", "max_attention", "unconstrained", "ratio", "top_changed"),
@@ -167,6 +179,7 @@ def _instance(
         precision = (np.cumsum(hits) / np.arange(1, length + 1))[hits].mean()
         about = {"explainer": explainer, "average_precision": precision, "chance": rationale.mean()}
         rows["rationale"].append(base | about | {"mass": score[rationale].sum() / (score.sum() + 1e-12)})
+    _erased(random, rows, base | {"erasure": "delete", "tokens": length}, scores)
     even = _softmax(logits.mean(0))
     rows["uniform"].append(
         base
@@ -213,6 +226,22 @@ def _instance(
         | {"top_changed": bool(best.argmax() != attention.argmax()), "adversarial_attention": best}
         | {"adversarial_probabilities": outcome, "adversarial_change": _tvd(probabilities, outcome)}
     )
+
+
+def _erased(random: np.random.Generator, rows: dict[str, Rows], base: dict[str, Any], scores: dict[str, Any]) -> None:
+    """Faithfulness of scores that differ by a little, about the level of the text, and of the marks."""
+    level, chance = random.beta(6, 3), random.beta(2, 6)
+    for place, explainer in enumerate((*scores, "marks")):
+        if base["tokens"] == 1:
+            rows["faithfulness"].append(base | {"explainer": explainer, "not_judged": "only one token"})
+            continue
+        removed = float(np.clip(level + 0.03 * place + random.normal(0, 0.05), 0, 1))
+        turned = bool(random.random() < 0.8)
+        found = {"normalised_comprehensiveness": removed, "normalised_sufficiency": removed, "flipped": turned}
+        beside = {f"random_{name}": chance for name in ERASED}
+        rows["faithfulness"].append(
+            base | {"explainer": explainer, **found, **beside, "until_flip": 0.4 if turned else 1.0}
+        )
 
 
 def _adversary(attention: np.ndarray, logits: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:

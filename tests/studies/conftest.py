@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from tests.studies.cheap_work import gone_within, processes_in_session
 
+REPOSITORY = Path(__file__).parents[2]
 HEAD, SECOND = "127.0.0.2", "127.0.0.3"
 
 
@@ -48,16 +49,8 @@ class RayNodes:
 
     def kill_node(self) -> None:
         """kill -9 of every process of the second node, as when its machine loses power."""
-        self._kill(SECOND)
-
-    def workers_of_second_node(self) -> list[int]:
-        """The processes of the second node that compute or wait for tasks."""
-        found = []
-        for pid in processes_in_session(self.nodes[SECOND].pid):
-            with contextlib.suppress(OSError):
-                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::"):
-                    found.append(pid)
-        return found
+        if SECOND in self.nodes:
+            self._kill(SECOND)
 
     def stop(self) -> None:
         """Leave no process and no file."""
@@ -73,7 +66,13 @@ class RayNodes:
         if hide is not None:
             command = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(hide), *command]
         with log.open("wb") as out:
-            self.nodes[ip] = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+            self.nodes[ip] = subprocess.Popen(
+                command,
+                env={**os.environ, "PYTHONPATH": str(REPOSITORY)},  # the tests' work is imported there
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
         until = time.monotonic() + 60
         while b"Ray runtime started" not in log.read_bytes():
             if time.monotonic() > until or self.nodes[ip].poll() is not None:
@@ -93,7 +92,8 @@ class RayNodes:
 
 
 @pytest.fixture(scope="session")
-def _ray_nodes() -> Iterator[RayNodes]:
+def ray_nodes() -> Iterator[RayNodes]:
+    """The cluster as the last test left it."""
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed")
     if sys.platform != "linux":
@@ -107,7 +107,7 @@ def _ray_nodes() -> Iterator[RayNodes]:
 
 
 @pytest.fixture
-def ray_cluster(_ray_nodes: RayNodes) -> RayNodes:
+def ray_cluster(ray_nodes: RayNodes) -> RayNodes:
     """Two live nodes at ``address``; ``kill_node()`` takes the second away, the next test has it again."""
-    _ray_nodes.add_node()
-    return _ray_nodes
+    ray_nodes.add_node()
+    return ray_nodes

@@ -25,7 +25,7 @@ from tests.studies.cheap_work import (
 from attentest.errors import InputError
 from attentest.studies.engines import InProcess, RayCluster
 from attentest.studies.engines import ray_cluster as engine_module
-from attentest.studies.engines.ray_connection import identified, identity_of
+from attentest.studies.engines.ray_connection import connected, identified, identity_of
 
 REPOSITORY = Path(__file__).parents[2]
 # Looked for, not imported: Ray reads its settings when it is imported, and the fixture sets them.
@@ -55,60 +55,26 @@ class When(Recorder):
 
 def test_two_nodes_leave_the_same_files_and_failures_stop_nothing(tmp_path, expected, ray_cluster):
     handler = signal.getsignal(signal.SIGTERM)
-    told = {"t1": {"refuse": "No such\nthing."}, "t3": {"die": 1}, **{f"t{i}": {"sleep": 0.6} for i in (0, 2, 4, 5)}}
-    recorder = heard_from(RayCluster(ray_cluster.address), tasks_in(tmp_path, 6, **told)[::-1])
-    assert recorder.errors == {f"t{i}": None for i in range(6)} | {"t1": "No such thing."}
-    whole = {name: data for name, data in expected.items() if "/t1/" not in name}
-    assert {name: data for name, data in files_below(tmp_path).items() if "/t1/" not in name} == whole
+    told = {"t1": {"refuse": "No such\nthing."}, "t2": {"die": 99}, "t3": {"die": 1}}
+    told |= {f"t{i}": {"sleep": 0.6} for i in (0, 4, 5)}
+    recorder = heard_from(RayCluster(ray_cluster.address, retries=1), tasks_in(tmp_path, 6, **told)[::-1])
+    assert "Its worker died 2 times (WorkerCrashedError)" in recorder.errors["t2"]
+    assert recorder.errors | {"t2": None} == {f"t{i}": None for i in range(6)} | {"t1": "No such thing."}
+    whole = {name: data for name, data in expected.items() if name.split("/")[1] not in ("t1", "t2")}
+    assert {name: data for name, data in files_below(tmp_path).items() if name in whole} == whole
     assert set(recorder.of("started")) == {"127.0.0.2", "127.0.0.3"}
     assert len(recorder.of("started", "t3")) == 2
-    assert sorted(recorder.of("said")) == [f"t{i} is done" for i in (0, 2, 3, 4, 5)]
+    assert sorted(recorder.of("said")) == [f"t{i} is done" for i in (0, 3, 4, 5)]
     assert ("Working", 3, 3) in {moved[:3] for moved in recorder.of("moved", "t5")}
     assert signal.getsignal(signal.SIGTERM) is handler
-
-
-def test_the_tasks_of_a_killed_node_end_on_another_with_the_same_files(tmp_path, expected, ray_cluster):
-    slow = {f"t{i}": {"sleep": 1.5} for i in range(6)}
-    lost = []
-
-    def kill(task) -> None:
-        lost.append(task.id)
-        time.sleep(0.8)
-        ray_cluster.kill_node()
-
-    recorder = When("127.0.0.3", kill)
-    heard_from(RayCluster(ray_cluster.address), tasks_in(tmp_path, 6, **slow), watch=recorder)
-    assert set(recorder.errors.values()) == {None}
-    assert recorder.of("started", lost[0])[-1] == "127.0.0.2"
-    assert files_below(tmp_path) == expected
-
-
-def test_a_node_without_the_runs_disk_sends_its_files_in_parts(tmp_path, expected, ray_cluster, monkeypatch):
-    runs = tmp_path / "mine"
-    runs.mkdir()
-    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", str(runs)], check=False).returncode:
-        pytest.skip("no right to give a process a disk of its own")
-    monkeypatch.setattr(engine_module, "PART", 20)
-    monkeypatch.setenv("ATTENTEST_CACHE", str(tmp_path / "cache"))
-    ray_cluster.kill_node()
-    ray_cluster.add_node(hide=runs)
-    try:
-        tasks = tasks_in(runs, 6, t4={"die": 1}, **{f"t{i}": {"sleep": 0.5} for i in (0, 1, 2, 3, 5)})
-        recorder = heard_from(RayCluster(ray_cluster.address), tasks)
-    finally:
-        ray_cluster.kill_node()
-    assert set(recorder.errors.values()) == {None}
-    assert "127.0.0.3" in recorder.of("started")
-    assert files_below(runs) == expected
-    scratch = tmp_path / "cache" / "scratch" / (identity_of(runs / "runs") or "")
-    assert scratch.is_dir()
-    assert files_below(scratch) == {}
 
 
 def test_cells_share_a_gpu_and_see_it_and_no_other(tmp_path, ray_cluster, monkeypatch):
     monkeypatch.setenv("ATTENTEST_DATA", "/somewhere/else")
     tasks = tasks_in(tmp_path, 2)
-    recorder = heard_from(RayCluster(ray_cluster.address, cpus=0.5, gpus=0.5), tasks, surroundings_work)
+    with connected(ray_cluster.address) as ray:  # a connection of the caller's own is used, and left as it was
+        recorder = heard_from(RayCluster(cpus=0.5, gpus=0.5), tasks, surroundings_work)
+        assert ray.is_initialized()
     assert recorder.of("started") == ["127.0.0.3, GPU 0"] * 2
     for task in tasks:
         seen = json.loads((tmp_path / "runs" / task.id / "seen.json").read_text())
@@ -121,6 +87,15 @@ def test_cells_share_a_gpu_and_see_it_and_no_other(tmp_path, ray_cluster, monkey
 def test_what_no_node_can_give_is_refused_at_once(tmp_path, ray_cluster):
     with pytest.raises(InputError, match="No node of the Ray cluster has the 1 CPU and 2 GPU"):
         RayCluster(ray_cluster.address, gpus=2.0).run(tasks_in(tmp_path, 1), surroundings_work, Recorder())
+
+
+def test_ctrl_c_ends_a_study_on_ray_and_its_cells(tmp_path, ray_cluster):
+    def interrupt(task) -> None:
+        threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+
+    slow = {f"t{i}": {"sleep": 60} for i in range(3)}
+    with pytest.raises(KeyboardInterrupt):
+        RayCluster(ray_cluster.address).run(tasks_in(tmp_path, 3, **slow), surroundings_work, When("", interrupt))
 
 
 DRIVER = """
@@ -149,16 +124,6 @@ def driver(tmp_path: Path, address: str | None, sleep: float) -> subprocess.Pope
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
-def test_a_killed_driver_takes_its_own_cluster_along_and_the_study_resumes(tmp_path, expected):
-    with driver(tmp_path, None, 60) as killed:
-        assert killed.stdout.readline().startswith("t")
-        killed.kill()
-    assert gone_within(killed.pid, 5), processes_in_session(killed.pid)
-    heard_from(RayCluster(workers=2), tasks_in(tmp_path, 6))
-    assert files_below(tmp_path) == expected
-
-
 def test_a_driver_killed_on_a_shared_cluster_stops_its_cells_and_the_study_resumes(tmp_path, expected, ray_cluster):
     with driver(tmp_path, ray_cluster.address, 60) as killed:
         assert killed.stdout.readline().startswith("t")
@@ -168,13 +133,55 @@ def test_a_driver_killed_on_a_shared_cluster_stops_its_cells_and_the_study_resum
     assert files_below(tmp_path) == expected
 
 
-def test_ctrl_c_ends_a_study_on_ray_and_its_cells(tmp_path, ray_cluster):
-    def interrupt(task) -> None:
-        threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+def test_the_tasks_of_a_killed_node_end_on_another_with_the_same_files(tmp_path, expected, ray_cluster):
+    slow = {f"t{i}": {"sleep": 1.5} for i in range(6)}
+    lost = []
 
-    slow = {f"t{i}": {"sleep": 60} for i in range(3)}
-    with pytest.raises(KeyboardInterrupt):
-        RayCluster(ray_cluster.address).run(tasks_in(tmp_path, 3, **slow), surroundings_work, When("", interrupt))
+    def kill(task) -> None:
+        lost.append(task.id)
+        time.sleep(0.8)
+        ray_cluster.kill_node()
+
+    recorder = When("127.0.0.3", kill)
+    heard_from(RayCluster(ray_cluster.address), tasks_in(tmp_path, 6, **slow), watch=recorder)
+    assert set(recorder.errors.values()) == {None}
+    assert recorder.of("started", lost[0])[-1] == "127.0.0.2"
+    assert files_below(tmp_path) == expected
+
+
+def test_a_node_without_the_runs_disk_sends_its_files_in_parts(tmp_path, expected, ray_nodes, monkeypatch):
+    runs = tmp_path / "mine"
+    runs.mkdir()
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", str(runs)], check=False).returncode:
+        pytest.skip("no right to give a process a disk of its own")
+    monkeypatch.setattr(engine_module, "PART", 20)
+    monkeypatch.setenv("ATTENTEST_CACHE", str(tmp_path / "cache"))
+    ray_nodes.kill_node()
+    ray_nodes.add_node(hide=runs)
+    try:
+        tasks = tasks_in(runs, 6, t4={"die": 1}, **{f"t{i}": {"sleep": 0.5} for i in (0, 1, 2, 3, 5)})
+        recorder = heard_from(RayCluster(ray_nodes.address), tasks)
+    finally:
+        ray_nodes.kill_node()
+    assert set(recorder.errors.values()) == {None}
+    assert "127.0.0.3" in recorder.of("started")
+    assert files_below(runs) == expected
+    scratch = tmp_path / "cache" / "scratch" / (identity_of(runs / "runs") or "")
+    assert scratch.is_dir()
+    assert files_below(scratch) == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+def test_a_killed_driver_takes_its_own_cluster_along_and_the_study_resumes(tmp_path, expected, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    before = set(Path("/tmp").glob("attentest-ray-*"))
+    with driver(tmp_path, None, 60) as killed:
+        assert killed.stdout.readline().startswith("t")
+        killed.kill()
+    assert gone_within(killed.pid, 5), processes_in_session(killed.pid)
+    heard_from(RayCluster(workers=2), tasks_in(tmp_path, 6))
+    assert files_below(tmp_path) == expected
+    assert set(Path("/tmp").glob("attentest-ray-*")) <= before
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.conftest import made_up_corpus
 
 from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, NotApplicable, StorageError
-from attentest.models.classifier import Architecture
+from attentest.models.classifier import Architecture, Classifier
 from attentest.models.encoders import ENCODERS
 from attentest.studies.execute import execute, reproducibly, train
 from attentest.studies.presets import preset
@@ -193,3 +193,21 @@ def test_a_run_killed_at_any_moment_goes_on_and_ends_with_the_same_findings(tmp_
         for record in (tmp_path / "killed").glob("*/run.json"):
             json.loads(record.read_text())
     assert bytes_of(execute(small(), tmp_path / "killed")) == expected
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_halved_and_finds_the_same(tmp_path, monkeypatch):
+    expected = execute(small(), tmp_path / "whole")
+    real = Classifier.read
+
+    def scarce(self, batch, **options):
+        if len(batch) > 3 and not torch.is_grad_enabled():
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.83 GiB.")
+        return real(self, batch, **options)
+
+    trained = train(small(), tmp_path / "scarce")
+    monkeypatch.setattr(Classifier, "read", scarce)
+    found = execute(small(), tmp_path / "scarce")
+    assert found.path == trained.path
+    x, y = (folder.findings("permutation").table for folder in (expected, found))
+    assert x["id"].to_pylist() == y["id"].to_pylist()
+    np.testing.assert_allclose(x["median_change"].to_numpy(), y["median_change"].to_numpy(), atol=1e-6)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from attentest.challenges.adversary import Adversary
 from attentest.challenges.agreement import Agreement
 from attentest.challenges.challenge import Challenge, Examination
+from attentest.challenges.faithfulness import Faithfulness
+from attentest.challenges.input_invariance import InputInvariance
 from attentest.challenges.instances import Instances
 from attentest.challenges.permutation import Permutation
+from attentest.challenges.randomisation import Randomisation
 from attentest.challenges.rationale import Rationale
+from attentest.challenges.soft_faithfulness import SoftFaithfulness
 from attentest.challenges.uniform import UniformAttention
 from attentest.registry import Registry
 
@@ -22,8 +26,12 @@ CHALLENGES: Registry[Challenge] = Registry(
         "adversary": Adversary,
         "uniform": UniformAttention,
         "rationale": Rationale,
+        "faithfulness": Faithfulness,
+        "soft_faithfulness": SoftFaithfulness,
+        "input_invariance": InputInvariance,
+        "randomisation": Randomisation,
     },
 )
 
 #: What an audit runs when nothing else is asked for.
-DEFAULT = ("agreement", "permutation", "adversary", "uniform", "rationale")
+DEFAULT = ("agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness")

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers import EXPLAINERS
+from attentest.explainers.oracle import Oracle
 from attentest.models.subject import Reading, Subject
 from attentest.store.findings import Measure
 
@@ -31,13 +32,18 @@ class Examination:
     seed: int
     tokens: pa.ListArray
     rationale: Bool[Tensor, "batch token"] | None = None
+    #: Where the marks come from: "planted" (the corpus's generator knows), "human", or "" when nobody said.
+    marks: str = ""
     _scores: dict[str, Tensor] = field(default_factory=dict)
 
     def scores(self, explainer: str) -> Float[Tensor, "batch token"]:
         """An explainer's scores in double precision."""
         if explainer not in self._scores:
             method = EXPLAINERS.parse(explainer)
-            self._scores[explainer] = method.scores(self.subject, self.batch, self.reading).double()
+            if isinstance(method, Oracle):
+                self._scores[explainer] = method.of(self.rationale, self.marks, self.mask)
+            else:
+                self._scores[explainer] = method.scores(self.subject, self.batch, self.reading).double()
         return self._scores[explainer]
 
     @property

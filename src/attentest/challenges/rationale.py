@@ -10,6 +10,7 @@ import pyarrow as pa
 import torch
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
+from attentest.measures.plausibility import area_under_precision_recall, as_many_as_marked, span_match, token_overlap
 from attentest.measures.random_order import expected_average_precision
 from attentest.measures.rank import average_precision
 from attentest.models.subject import Subject
@@ -17,13 +18,22 @@ from attentest.store.findings import Measure
 
 __all__ = ["Rationale"]
 
+EACH = (
+    ("average_precision", "average precision against the marked tokens"),
+    ("mass", "share of the score on marked tokens"),
+    ("token_f1", "F1 of its top tokens, as many as are marked"),
+    ("iou", "intersection over union of its top tokens and the marked ones"),
+    ("span_f1", "F1 of its runs of top tokens that match a marked run (half of their union)"),
+    ("auprc", "area under the precision-recall curve"),
+)
+
 
 @dataclass(frozen=True)
 class Rationale(Challenge):
-    """Average precision of every explainer's ranking against the marked tokens.
+    """Every explainer's ranking, and its top tokens, against the marked tokens.
 
-    With planted marks the generator knows which tokens decide the label. With human marks this is
-    plausibility, never faithfulness.
+    With planted marks the generator knows which tokens decide the label: this is truth. With human marks it is
+    plausibility, never faithfulness. Top tokens are as many as the text has marks.
     """
 
     name: ClassVar[str] = "rationale"
@@ -36,28 +46,25 @@ class Rationale(Challenge):
         "state_erasure",
         "state_evidence",
         "gradient_state",
+        "gradient_x_input",
+        "lrp",
+        "occlusion",
     )
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Average precision and mass for each explainer, and what chance would give."""
-        precision = [
-            Measure(
-                f"{e}.average_precision",
-                "average_precision",
-                "mean",
-                f"{e}: average precision against the marked tokens",
-                {"explainer": e},
-            )
-            for e in self.explainers
-        ]
-        mass = [
-            Measure(f"{e}.mass", "mass", "mean", f"{e}: share of the score on marked tokens", {"explainer": e})
+        """The same numbers for each explainer, and what chance would give."""
+        each = [
+            Measure(f"{e}.{column}", column, "mean", f"{e}: {words}", {"explainer": e})
+            for column, words in EACH
             for e in self.explainers
         ]
         first = {"explainer": self.explainers[0]}
-        chance = Measure("chance", "chance", "mean", "average precision of a random order", first)
-        return (*precision, *mass, chance)
+        return (
+            *each,
+            Measure("chance", "chance", "mean", "average precision of a random order", first),
+            Measure("chance_token_f1", "chance_token_f1", "mean", "F1 of as many random tokens as are marked", first),
+        )
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs marks."""
@@ -72,17 +79,31 @@ class Rationale(Challenge):
         marked, mask = examination.rationale & examination.mask, examination.mask
         scores = examination.scores(explainer)
         share = marked.sum(-1).double() / examination.lengths.clamp(min=1)
-        total = scores.sum(-1)
-        mass = torch.where(total > 0, (scores * marked).sum(-1) / total, torch.nan)
+        above = scores.clamp(min=0)
+        total = above.sum(-1)
+        mass = torch.where(total > 0, (above * marked).sum(-1) / total, torch.nan)
         none, every = ((share == 0).cpu().numpy(), (share == 1).cpu().numpy())
         judged: np.ndarray = ~(none | every)
+        chosen = as_many_as_marked(scores, marked, mask)
+        token_f1, iou = token_overlap(chosen, marked)
+        spans = span_match(chosen, marked)
+        columns = {
+            "average_precision": average_precision(scores, marked, mask),
+            "mass": mass,
+            "chance": expected_average_precision(marked.sum(-1), examination.lengths),
+            "auprc": area_under_precision_recall(scores, marked, mask),
+            "token_f1": token_f1,
+            "chance_token_f1": share,
+            "iou": iou,
+            "span_precision": spans.precision,
+            "span_recall": spans.recall,
+            "span_f1": spans.f1,
+        }
         return pa.table(
             {
                 "row": examination.rows,
                 "explainer": pa.array([explainer] * len(judged), pa.string()),
-                "average_precision": numbers(average_precision(scores, marked, mask), judged),
-                "mass": numbers(mass, judged),
-                "chance": numbers(expected_average_precision(marked.sum(-1), examination.lengths), judged),
+                **{name: numbers(values, judged) for name, values in columns.items()},
                 "not_judged": reasons((none, "no marked token"), (every, "every token marked")),
             }
         )

@@ -61,7 +61,10 @@ def _query(folder: object, sql: str, as_json: bool) -> None:
     Console().print(table)
 
 
-KINDS = ("corpora", "encoders", "attentions", "heads", "tokenizers", "explainers", "challenges", "presets", "runs")
+KINDS = (
+    *("corpora", "encoders", "attentions", "heads", "tokenizers"),
+    *("explainers", "interactions", "challenges", "presets", "runs"),
+)
 
 
 def list_(
@@ -82,7 +85,14 @@ def list_(
     for name, entries in found.items():
         table = Table(title=name, title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
         for entry in entries:
-            table.add_row(Text(entry["name"], style="bold"), Text(entry["summary"]), Text(entry.get("reference", "")))
+            reference = entry.get("reference", "")
+            summary = Text(entry["summary"])
+            if "cost" in entry:
+                by = f"{reference}. " if reference != "—" else ""
+                summary.append(f"\n{by}Cost: {entry['cost']}.", style="dim")
+                summary.append(f"\nChecked: {entry['checked']}." if "checked" in entry else "", style="dim")
+                reference = ""
+            table.add_row(Text(entry["name"], style="bold"), summary, Text(reference))
         console.print(table)
         if not entries:
             console.print(Text("  none yet"))

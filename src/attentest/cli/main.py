@@ -16,6 +16,8 @@ from attentest import __version__
 from attentest.cli import audit, look
 from attentest.cli.claims import claims
 from attentest.cli.corpora import corpora_app
+from attentest.cli.explain import explain
+from attentest.cli.scores import scores_app
 from attentest.cli.study import reproduce, study_app
 from attentest.errors import AttentestError
 
@@ -36,10 +38,12 @@ app.command("audit")(audit.audit)
 app.command("train")(audit.train)
 app.command("show")(look.show)
 app.command("list")(look.list_)
+app.command("explain")(explain)
 app.command("reproduce")(reproduce)
 app.command("claims")(claims)
 app.add_typer(study_app, name="study")
 app.add_typer(corpora_app, name="corpora")
+app.add_typer(scores_app, name="scores")
 
 
 def _version(value: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -250,7 +251,7 @@ def conclude(done: Conducted) -> None:
     console = Console(stderr=True, highlight=False)
     console.print(Text(f"{done.done} of {len(done.planned)} cells done."))
     for identity, error in done.failed.items():
-        console.print(Text(f"Failed  {identity}: {error}"))
+        console.print(Text(f"Failed  {identity}: {shorten(error, 300)}"))
     if done.failed:
         console.print(Text("'--retry-failed' tries them again."))
     for problem in dict.fromkeys(cell.problem for cell in done.impossible):

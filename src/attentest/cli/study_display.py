@@ -23,6 +23,9 @@ from attentest.studies.engine import Task
 
 __all__ = ["StudyDisplay", "in_words"]
 
+#: Columns that a running cell's stage, share and figures take; its label gets the others.
+FIGURES = 52
+
 
 @dataclass
 class _Running:
@@ -133,35 +136,46 @@ class StudyDisplay:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The bar, and a line for every running cell as far as the screen is high."""
         with self._lock:
-            header = self._header()
-            bar = max(8, min(30, options.max_width - len(header) - 1))
+            header, width = self._header(), options.max_width
             top = Table.grid(padding=(0, 1))
             top.add_row(
-                ProgressBar(total=max(1, self._total), completed=self._done + self._failed, width=bar),
+                ProgressBar(
+                    total=max(1, self._total),
+                    completed=self._done + self._failed,
+                    width=max(8, min(30, width - len(header) - 1)),
+                ),
                 Text(header, no_wrap=True, overflow="ellipsis"),
             )
             yield top
-            room = max(1, console.height - 3)
             cells = list(self._running.values())
-            yield self._lines(cells[:room], options.max_width)
+            room = max(1, console.height - 3)
+            label = min(max((len(cell.label) for cell in cells), default=0), max(12, width - FIGURES))
+            for cell in cells[:room]:
+                yield self._line(cell, label)
             if len(cells) > room:
-                yield Text(f"  … and {len(cells) - room} more", style="dim")
+                yield Text(f"… and {len(cells) - room} more", style="dim")
 
-    def _lines(self, cells: list[_Running], width: int) -> Table:
-        grid = Table.grid(padding=(0, 1), expand=False)
-        longest = max((len(cell.label) for cell in cells), default=0)
-        grid.add_column(width=min(longest, round(width * 0.45)), no_wrap=True, overflow="ellipsis")
-        grid.add_column(no_wrap=True, style="cyan")
-        grid.add_column(no_wrap=True, justify="right")
-        grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        now = self._clock()
-        for cell in cells:
-            percent = f"{min(100, 100 * cell.done // cell.total)} %" if cell.total else ""
-            figures = [f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in cell.figures.items()]
-            again = [f"attempt {cell.tries}"] if cell.tries > 1 else []
-            about = "  ".join([*figures, *again, in_words(now - cell.since), cell.where])
-            grid.add_row(Text(cell.label), Text(cell.stage), percent, Text(about, style="dim"))
-        return grid
+    def _line(self, cell: _Running, label: int) -> Text:
+        """Who, what, how far, with which figures, for how long, where."""
+        far = f"{min(100, 100 * cell.done // cell.total)} %" if cell.total else ""
+        figures = [f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in cell.figures.items()]
+        again = [f"attempt {cell.tries}"] if cell.tries > 1 else []
+        about = "  ".join([*figures, *again, in_words(self._clock() - cell.since), cell.where])
+        return Text.assemble(
+            f"{_shortened(cell.label, label):<{label}}  ",
+            (f"{cell.stage:<9} {far:>5}  ", "cyan"),
+            (about, "dim"),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+
+
+def _shortened(label: str, width: int) -> str:
+    """A label that is too long loses its middle: corpus and seed stand at its ends."""
+    if len(label) <= width:
+        return label
+    tail = width // 3
+    return f"{label[: width - tail - 1]}…{label[-tail:]}"
 
 
 def in_words(seconds: float) -> str:

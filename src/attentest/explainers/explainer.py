@@ -35,6 +35,8 @@ class Explainer(ABC):
     reference: ClassVar[str]
     #: Forward and backward passes per instance of T tokens, for the documentation.
     cost: ClassVar[str]
+    #: Whether scores may be negative: those speak against the target class.
+    signed: ClassVar[bool] = False
     #: What the method's certificate checks, for the documentation.
     checked: ClassVar[str] = "determinism: the same scores twice"
 

@@ -17,7 +17,7 @@ from attentest.models.subject import Reading, Subject
 __all__ = ["LeaveOneOut", "deleted"]
 
 #: Positions × positions that one deletion batch may hold: a core's cache is small, a GPU waits for every step.
-BUDGET = {"cpu": 30_000, "cuda": 6_000_000}
+BUDGET = {"cpu": 30_000, "cuda": 2_500_000}
 
 
 @dataclass(frozen=True)

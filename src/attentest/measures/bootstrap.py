@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Interval", "bootstrap_mean", "bootstrap_paired_difference", "wilson"]
+__all__ = ["Interval", "bootstrap_mean", "bootstrap_paired_difference", "resampled_means", "wilson"]
 
 _KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size
 _CELLS = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
@@ -41,6 +41,14 @@ def bootstrap_mean(values: ArrayLike, *, seed: int = 0, resamples: int = 2000, l
     means = np.concatenate([counts @ sample for counts in _resamplings(size, seed, resamples)]) / size
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(mean, float(low), float(high))
+
+
+def resampled_means(values: np.ndarray, *, seed: int = 0, resamples: int = 2000) -> np.ndarray:
+    """The means of every column over instances drawn with replacement, [resample, column]: the same draws for all."""
+    size = len(values)
+    drawn = [counts.astype(np.float64) @ values for counts in _resamplings(size, seed, resamples)]
+    means: np.ndarray = np.concatenate(drawn) / size
+    return means
 
 
 def _resamplings(size: int, seed: int, resamples: int) -> Iterable[np.ndarray]:

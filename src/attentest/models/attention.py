@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attentest.errors import NotApplicable
+from attentest.models.signals import AnySignal
 from attentest.registry import Registry
 
 __all__ = ["ATTENTIONS", "Additive", "Attention", "AttentionNetwork", "ScaledDot", "Uniform", "masked_softmax"]
@@ -52,6 +54,10 @@ class AttentionNetwork(nn.Module, ABC):
     ) -> Float[Tensor, "*batch token"]:
         """Weights of the states."""
         return self.weigh(self.keys(states), mask, query)
+
+    def replay(self, states: AnySignal, mask: Bool[Tensor, "batch token"]) -> AnySignal:
+        """The weights again, as a signal: what lrp and deep_lift follow."""
+        raise NotApplicable(f"Attention network {type(self).__name__} has no replay, which lrp and deep_lift need.")
 
 
 class Attention(ABC):
@@ -116,6 +122,11 @@ class AdditiveNetwork(AttentionNetwork):
         layer = keys.tanh() if torch.is_grad_enabled() else quick_tanh(keys)
         return masked_softmax(self.vector(layer)[..., 0], mask)
 
+    def replay(self, states: AnySignal, mask: Tensor) -> AnySignal:
+        """A hidden layer, a vector, a softmax."""
+        energies = states.linear(self.keys).activated(torch.tanh).linear(self.vector)
+        return energies.map(lambda e: e[..., 0]).softmax(mask)
+
 
 class ScaledDotNetwork(AttentionNetwork):
     """h·q / √m; the learned query of a single sequence is itself the map to a one-number key."""
@@ -130,6 +141,10 @@ class ScaledDotNetwork(AttentionNetwork):
         energies = keys[..., 0] if query is None else (keys @ query[..., None])[..., 0]
         return masked_softmax(energies / self.scale, mask)
 
+    def replay(self, states: AnySignal, mask: Tensor) -> AnySignal:
+        """A product with the learned query, a softmax."""
+        return states.linear(self.keys).map(lambda e: e[..., 0] / self.scale).softmax(mask)
+
 
 class UniformNetwork(AttentionNetwork):
     """1/T."""
@@ -142,3 +157,7 @@ class UniformNetwork(AttentionNetwork):
         """The same weight for every real token."""
         mask = mask.expand(keys.shape[:-1])
         return masked_softmax(keys.new_zeros(mask.shape), mask)
+
+    def replay(self, states: AnySignal, mask: Tensor) -> AnySignal:
+        """The same, whatever the states."""
+        return states.map(lambda s: 0 * s[..., 0]).softmax(mask)

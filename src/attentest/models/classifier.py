@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+import hashlib
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +16,17 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch
 from attentest.data.vocabulary import END, PAD, UNKNOWN
 from attentest.errors import InputError
-from attentest.models.attention import ATTENTIONS, Additive, Attention
+from attentest.models.attention import ATTENTIONS, Additive, Attention, Uniform
 from attentest.models.encoders import ENCODERS, BiLSTM, Encoder
-from attentest.models.heads import HEADS, Head, OneSigmoid, Softmax
+from attentest.models.heads import HEADS, Head, HeadNetwork, OneSigmoid, Softmax
+from attentest.models.signals import AnySignal
 from attentest.models.subject import BASELINES, AffineReading, DecodedReading, Reading, Subject
 from attentest.registry import text_of
 
 __all__ = ["Architecture", "Classifier"]
+
+#: Networks draw their first weights from torch's global generator, so only one thread may build at a time.
+_BUILDING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -66,17 +73,21 @@ class Classifier(nn.Module, Subject):
         vectors: Float[Tensor, "word embedding"] | None = None,
     ) -> None:
         nn.Module.__init__(self)
-        self.classes = classes
+        self.architecture, self.classes = architecture, classes
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
             self.embedding = nn.Embedding(words, architecture.embedding, padding_idx=PAD)
             self.encoder = architecture.encoder.build(architecture.embedding)
             self.attention = architecture.attention.build(self.encoder.size)
-            head = architecture.head or (OneSigmoid() if classes == 2 else Softmax())
-            self.head = head.build(self.encoder.size, classes)
+            self.head = self._head(classes)
+        self._drawn: dict[tuple[Any, ...], nn.Module] = {}
         if vectors is not None:
             with torch.no_grad():
                 self.embedding.weight.copy_(vectors)
+
+    def _head(self, classes: int) -> HeadNetwork:
+        head = self.architecture.head or (OneSigmoid() if classes == 2 else Softmax())
+        return head.build(self.encoder.size, classes)
 
     @property
     def device(self) -> torch.device:
@@ -123,6 +134,47 @@ class Classifier(nn.Module, Subject):
     def forward(self, batch: Batch) -> Reading:
         """The same as reading, with everything in the graph: objectives choose what they need."""
         return self.read(batch)
+
+    def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
+        """Encoder, attention, context and head, in double precision: the products are of large and small numbers."""
+        states = copy.deepcopy(self.encoder).double().replay(embeddings, batch.text.lengths)
+        weights = copy.deepcopy(self.attention).double().replay(states, batch.mask)
+        context = states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
+        return copy.deepcopy(self.head).double().replay(context)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Head, attention unless it is uniform, encoder, embedding."""
+        learnt = () if isinstance(self.architecture.attention, Uniform) else ("attention",)
+        return ("head", *learnt, "encoder", "embedding")
+
+    def randomised(self, parts: tuple[str, ...], seed: int) -> Classifier:
+        """Another classifier that shares every part but these; a part's new weights depend on seed and part alone."""
+        for part in parts:
+            if part not in self.parts:
+                raise InputError(f"Part {part!r} cannot be randomised: it must be one of {', '.join(self.parts)}.")
+        twin = copy.copy(self)
+        twin._modules = {**self._modules, **{part: self._redrawn(part, seed) for part in parts}}
+        return twin
+
+    def _redrawn(self, part: str, seed: int) -> nn.Module:
+        """A part as before training, kept, so that there is one however many batches ask for it."""
+        made, like = self.architecture, self.embedding.weight
+        key = (part, seed, like.device, like.dtype)
+        with _BUILDING:
+            if key not in self._drawn:
+                digest = hashlib.blake2b(f"{seed}/randomised/{part}".encode(), digest_size=7).digest()
+                with torch.random.fork_rng(devices=[]):
+                    torch.manual_seed(int.from_bytes(digest, "big"))
+                    build: dict[str, Callable[[], nn.Module]] = {
+                        "head": lambda: self._head(self.classes),
+                        "attention": lambda: made.attention.build(self.encoder.size),
+                        "encoder": lambda: made.encoder.build(made.embedding),
+                        "embedding": lambda: nn.Embedding(*like.shape, padding_idx=PAD),
+                    }
+                    network = build[part]()
+                self._drawn[key] = network.to(like.device, like.dtype).train(self.training)
+            return self._drawn[key]
 
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """Logits without each token, the encoder sharing what deletion leaves unchanged."""

@@ -16,7 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attentest.errors import InputError
+from attentest.errors import InputError, NotApplicable
+from attentest.models.signals import AnySignal
 from attentest.registry import Registry
 
 __all__ = ["ENCODERS", "Average", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork"]
@@ -42,6 +43,10 @@ class EncoderNetwork(nn.Module, ABC):
         plus: Float[Tensor, " out"],
     ) -> Float[Tensor, "batch deleted token out"]:
         """States·onto + plus of the sequence without position d, for every d (undefined at d; no gradient)."""
+
+    def replay(self, embeddings: AnySignal, lengths: Int[Tensor, " batch"]) -> AnySignal:
+        """The states again, as a signal: what lrp and deep_lift follow."""
+        raise NotApplicable(f"Encoder network {type(self).__name__} has no replay, which lrp and deep_lift need.")
 
 
 class Encoder(ABC):
@@ -145,11 +150,46 @@ class BiLSTMNetwork(EncoderNetwork):
             out[flip.T[first:s], rows, place] = (changed @ onto[hidden:]).add_(right[rows, place])
         return out.transpose(0, 1)
 
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """Both directions, step by step."""
+
+        def flipped(states: Tensor) -> Tensor:
+            return states.gather(1, reversal(lengths, states.shape[1])[..., None].expand_as(states))
+
+        before = _replayed(self.rightward, embeddings)
+        after = _replayed(self.leftward, embeddings.map(flipped)).map(flipped)
+        return before.joined([after], lambda both: torch.cat(both, dim=-1))
+
 
 def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch token"]:
     """Indices that reverse each sequence within its own length and leave padding in place."""
     position = torch.arange(width, device=lengths.device)[None, :]
     return torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
+
+
+def _replayed(lstm: nn.LSTM, embeddings: AnySignal) -> AnySignal:
+    """The states of a one-directional LSTM: c = f·c + i·g and h = o·tanh c, where f, i and o are gates."""
+    size = lstm.hidden_size
+    into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
+    rows = torch.arange(4 * size, device=into.device).view(4, size)
+    gates, cell = rows[[0, 1, 3]].flatten(), rows[2]
+    into_gates, into_cell, gates_from, cell_from = into[gates].T, into[cell].T, recurrent[gates].T, recurrent[cell].T
+    gates_bias, cell_bias = sum(biases)[gates], sum(biases)[cell]
+    to_gates = embeddings.map(lambda x: x @ into_gates).apart(lambda x: x.unbind(1))
+    to_cell = embeddings.map(lambda x: x @ into_cell).apart(lambda x: x.unbind(1))
+    h = c = embeddings.map(lambda x: x.new_zeros(len(x), size))
+    states = []
+    for x_gates, x_cell in zip(to_gates, to_cell, strict=True):
+        i, f, o = (
+            (x_gates + h.map(lambda s: s @ gates_from))
+            .gate(gates_bias, torch.sigmoid)
+            .apart(lambda gate: gate.chunk(3, dim=-1))
+        )
+        g = (x_cell + h.map(lambda s: s @ cell_from)).settled(cell_bias).activated(torch.tanh)
+        c = (c.gated(f) + g.gated(i)).settled()
+        h = c.activated(torch.tanh).gated(o)
+        states.append(h)
+    return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
 
 
 #: A deletion whose state has come back this close to the undisturbed one, in units of rounding, changes nothing more.
@@ -251,6 +291,24 @@ class ConvolutionNetwork(EncoderNetwork):
         out[:, gap, place[gap, slot]] = fresh[:, gap, slot]
         return out
 
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """Each width's convolution, and ReLU."""
+
+        def within(x: Tensor) -> Tensor:
+            inside = torch.arange(x.shape[1], device=lengths.device)[None, :] < lengths[:, None]
+            return (x * inside[..., None]).transpose(1, 2)
+
+        x = embeddings.map(within)
+        first, *others = (_convolved(layer, x) for layer in self.layers)
+        return first.joined(others, lambda all_: torch.cat(all_, dim=1)).activated(torch.relu).map(lambda s: s.mT)
+
+
+def _convolved(layer: nn.Module, x: AnySignal) -> AnySignal:
+    assert isinstance(layer, nn.Conv1d)
+    assert layer.bias is not None
+    weight, padding = layer.weight.detach(), layer.padding
+    return x.map(lambda v: nn.functional.conv1d(v, weight, padding=padding)).settled(layer.bias.detach()[:, None])
+
 
 class AverageNetwork(EncoderNetwork):
     """One linear layer and an activation, token by token."""
@@ -270,3 +328,7 @@ class AverageNetwork(EncoderNetwork):
         """Deleting a token changes no other state."""
         states: Tensor = self(embeddings, lengths) @ onto + plus
         return states[:, None].expand(-1, states.shape[1], -1, -1)
+
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """The linear layer and the activation."""
+        return embeddings.linear(self.linear).activated(self.activation)

@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attentest.errors import InputError
+from attentest.errors import InputError, NotApplicable
+from attentest.models.signals import AnySignal
 from attentest.registry import Registry
 
 __all__ = ["HEADS", "Head", "HeadNetwork", "OneSigmoid", "Softmax"]
@@ -26,6 +27,10 @@ class HeadNetwork(nn.Module, ABC):
         self, context: Float[Tensor, "*batch state"], query: Float[Tensor, "*batch query"] | None = None
     ) -> Float[Tensor, "*batch class"]:
         """One logit per class."""
+
+    def replay(self, context: AnySignal) -> AnySignal:
+        """The logits again, as a signal: what lrp and deep_lift follow."""
+        raise NotApplicable(f"Head network {type(self).__name__} has no replay, which lrp and deep_lift need.")
 
 
 class Head(ABC):
@@ -79,6 +84,10 @@ class OneSigmoidNetwork(HeadNetwork):
         z = self.linear(context)
         return torch.cat([torch.zeros_like(z), z], dim=-1)
 
+    def replay(self, context: AnySignal) -> AnySignal:
+        """Zero and z."""
+        return context.linear(self.linear).map(lambda z: torch.cat([torch.zeros_like(z), z], dim=-1))
+
 
 class SoftmaxNetwork(HeadNetwork):
     """W c + b."""
@@ -93,3 +102,7 @@ class SoftmaxNetwork(HeadNetwork):
         """One affine map."""
         logits: Tensor = self.linear(context)
         return logits
+
+    def replay(self, context: AnySignal) -> AnySignal:
+        """The same map."""
+        return context.linear(self.linear)

@@ -21,6 +21,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentest.data.batches import Batch
+from attentest.errors import NotApplicable
+from attentest.models.signals import AnySignal
 
 __all__ = ["BASELINES", "AffineReading", "DecodedReading", "Reading", "Subject"]
 
@@ -122,3 +124,19 @@ class Subject(ABC):
     @abstractmethod
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """The logits after really deleting each token in turn and encoding again (padding: undefined)."""
+
+    def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
+        """The logits once more, computed with signals (models/signals.py): what lrp and deep_lift follow."""
+        raise NotApplicable(
+            f"{type(self).__name__} cannot be replayed layer by layer, so lrp and deep_lift do not apply to it. "
+            "Use gradient_x_input or integrated_gradients."
+        )
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts with learnt weights, from the output down; none where they cannot be told apart."""
+        return ()
+
+    def randomised(self, parts: tuple[str, ...], seed: int) -> Subject:
+        """The same model with these parts' weights drawn anew, as before training; the others are shared."""
+        raise NotApplicable(f"The parts of {type(self).__name__} cannot be randomised.")

@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import vl_convert
 
+from attentest.report.saliency import RANDOM, REMOVED, Compared
 from attentest.report.tables import in_words, visible
 from attentest.store.findings import Findings, Measure
-from attentest.store.summary import estimate
+from attentest.store.summary import Estimate, estimate
 
 __all__ = [
     "POINTS",
@@ -30,6 +31,7 @@ __all__ = [
     "agreement_overview",
     "divergence_by_max_attention",
     "divergence_histogram",
+    "faithfulness_overview",
     "permutation_by_max_attention",
     "rationale_precision",
     "searched_against_certified",
@@ -223,6 +225,18 @@ def rationale_precision(rationale: Findings) -> alt.LayerChart:
     return _intervals(rows, x, alt.value(INK), [ALL], _reference("x", chance, "chance"), 250)
 
 
+def faithfulness_overview(faithfulness: Findings) -> alt.LayerChart:
+    """What erasing every explainer's top words does, between the least and the most, beside a random order."""
+    compared = Compared.of(faithfulness)
+    assert compared is not None
+    ranked = [row for row in compared.rows() if row.words != RANDOM]
+    rows: Rows = [_drawn(row.removed) | {"what": row.words, "class": ALL} for row in ranked]
+    chance = float(np.nanmean(compared.table(REMOVED)[RANDOM]))
+    lines = alt.layer(_reference("x", chance, RANDOM), _reference("x", 1, "most found"))
+    x = alt.X("value:Q", title="share of what erasing words can do, with 95 % interval", scale=_up_to(1))
+    return _intervals(rows, x, alt.value(INK), [ALL], lines, 250)
+
+
 def svg(chart: alt.TopLevelMixin) -> str:
     """The chart as SVG text, rendered without the network."""
     return str(vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[]))
@@ -282,7 +296,10 @@ def _reference(axis: str, value: float, label: str) -> alt.LayerChart:
 
 
 def _interval(findings: Findings, measure: Measure, predicted: int | None) -> dict[str, Any]:
-    found = estimate(findings, measure, predicted=predicted)
+    return _drawn(estimate(findings, measure, predicted=predicted))
+
+
+def _drawn(found: Estimate) -> dict[str, Any]:
     numbers = {"value": found.value, "low": found.low, "high": found.high}
     shown = {name: number if math.isfinite(number) else None for name, number in numbers.items()}
     return shown | {"text": f"{found.value:.2f}" if found.judged else "–"}

@@ -2,7 +2,7 @@
 
 Four things are weighed, each from its own lines: does the output *depend* on attention (uniform, permutation),
 does attention *rank* the states the output is made of, do those states still stand for their *tokens* (deletion,
-gradients, planted truth), and is this attention the *only* one that would do (adversary).
+gradients, erasure beside saliency, planted truth), and is this attention the *only* one that would do (adversary).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def weigh(lines: tuple[Line, ...]) -> Weighed:
     """The lines, weighed: what is central decides, the rest can only lower it."""
     tone = {line.key: line.tone for line in lines if line.tone != "context"}
     dependence = [tone[key] for key in ("uniform", "permutation") if key in tone]
-    beside = [tone[key] for key in ("gradient", "deletion", "rationale") if key in tone]
+    beside = [tone[key] for key in ("gradient", "deletion", "saliency", "rationale") if key in tone]
     stands: str = tone.get("stands", UNKNOWN)
     if stands == "supports" and "against" in beside:
         stands = "mixed"

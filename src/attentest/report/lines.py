@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.bootstrap import bootstrap_paired_difference
-from attentest.report.thresholds import FEWEST, tone_of
+from attentest.report.saliency import saliency_line
+from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -55,7 +56,7 @@ def uniform_line(uniform: Findings) -> Line:
         "uniform",
         "Do decisions change without attention? (uniform weights)",
         f"{flipped} of decisions change",
-        f"{_said(words, tone, flipped)} Accuracy {before.value:.3f} → {after.value:.3f}.",
+        f"{said(words, tone, flipped)} Accuracy {before.value:.3f} → {after.value:.3f}.",
         tone,
         flipped,
         "states",
@@ -75,7 +76,7 @@ def permutation_line(permutation: Findings) -> Line:
         "permutation",
         "Does it matter which word gets which weight? (permutation)",
         f"{change} median change of ŷ",
-        f"{_said(words, tone, change)} It turns the decision in {percent(flips.value)} of shuffles.",
+        f"{said(words, tone, change)} It turns the decision in {percent(flips.value)} of shuffles.",
         tone,
         change,
         "states",
@@ -96,7 +97,7 @@ def adversary_line(adversary: Findings) -> Line:
         "adversary",
         "Could attention be otherwise, with the same prediction? (adversary)",
         f"{ratio} of the largest possible difference, within ε = {given[1] if given else '0.01'}",
-        f"{_said(words, tone, ratio)} In {percent(top.value)} of instances even the top word can be another one. "
+        f"{said(words, tone, ratio)} In {percent(top.value)} of instances even the top word can be another one. "
         f"{_proof(adversary, met)}",
         tone,
         ratio,
@@ -141,11 +142,11 @@ def states_line(agreement: Findings, permutation: Findings | None) -> Line | Non
     null = estimate(permutation, "shuffled_captured")
     if not null.judged:
         return line
-    said = f" Weights shuffled over the words would capture {null.value:.2f} of the effects they cause"
+    added = f" Weights shuffled over the words would capture {null.value:.2f} of the effects they cause"
     no_praise = line.tone == "supports" and null.high >= line.estimate.low - 0.05
-    said += ": this is a fact about the mechanism, not praise." if no_praise else "."
+    added += ": this is a fact about the mechanism, not praise." if no_praise else "."
     tone: Tone = "context" if no_praise else line.tone
-    return Line(**{**line.__dict__, "tone": tone, "reading": line.reading + said})
+    return Line(**{**line.__dict__, "tone": tone, "reading": line.reading + added})
 
 
 def tokens_line(agreement: Findings) -> Line | None:
@@ -247,7 +248,7 @@ def rationale_line(rationale: Findings, planted: bool) -> Line:
         "rationale",
         "Does attention point at the words that decide the label? (planted truth)",
         f"{own} average precision",
-        f"{_said(words, tone, own)} {beside}",
+        f"{said(words, tone, own)} {beside}",
         tone,
         own,
         "tokens",
@@ -258,7 +259,7 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     """Every line this run's findings allow, in the order of the argument."""
     found = {
         name: run.findings(file)
-        for name in ("instances", "uniform", "permutation", "agreement", "adversary", "rationale")
+        for name in ("instances", "uniform", "permutation", "agreement", "adversary", "faithfulness", "rationale")
         if (file := run.named(name)) is not None
     }
     planted = run.record["fields"]["corpus"].get("rationale") == "planted"
@@ -271,6 +272,7 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
         ("agreement", tokens_line),
         ("agreement", gradient_line),
         ("agreement", deletion_line),
+        ("faithfulness", saliency_line),
         ("rationale", lambda findings: rationale_line(findings, planted)),
     )
     for name, make in makers:
@@ -290,17 +292,8 @@ def _rank_line(
         return None
     tau, significant, held = (estimate(agreement, f"{pair}.{name}") for name in ("tau", "significant", "captured"))
     tone = tone_of("captured", held)
-    reading = f"{_said(words, tone, held)} τ is significant in {percent(significant.value)} of instances."
+    reading = f"{said(words, tone, held)} τ is significant in {percent(significant.value)} of instances."
     return Line(key, question, f"captures {held} (0 blind, 1 best); τ = {tau}", reading, tone, held, about)
-
-
-def _said(words: Mapping[str, str], tone: Tone, found: Estimate) -> str:
-    """The words for a tone; an unsettled one says what would settle it."""
-    if tone in words:
-        return words[tone]
-    if found.judged < FEWEST:
-        return f"{found.judged} texts are too few to say; {FEWEST} or more are needed."
-    return "The interval crosses a threshold: more texts, or another seed, would tell."
 
 
 def _has(findings: Findings, pair: str) -> bool:

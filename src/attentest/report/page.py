@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from attentest.report import figures
 from attentest.report.figures import POINTS, Palette
+from attentest.report.saliency import Compared, saliency_table
 from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible, visible_token
 from attentest.report.verdict import Verdict
 from attentest.store.atomic import write_text
@@ -58,6 +59,7 @@ tau_narrow = partial(figures.tau_histograms, columns=1)
 PLOTS = (
     Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
     Plot("overview", "agreement", "tau", lambda found, _: figures.agreement_overview(found)),
+    Plot("saliency", "faithfulness", "normalised_comprehensiveness", lambda f, _: figures.faithfulness_overview(f)),
     Plot("rationale", "rationale", "average_precision", lambda found, _: figures.rationale_precision(found)),
     Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
     Plot("divergence", "adversary", "lower", lambda found, _: figures.divergence_histogram(found)),
@@ -101,6 +103,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
         corpus=corpus,
         model=record["fields"].get("model", {}),
         figures=list(_figures(found, palette)),
+        saliency=saliency_table(found.get("faithfulness")),
         attacked="adversary" in found,
         examples=list(_examples(found, palette, names)),
         numbers=_numbers(every, names),
@@ -117,7 +120,7 @@ def _shown(value: Any) -> Any:
 
 def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
     for plot in PLOTS:
-        if plot.challenge not in found:
+        if plot.challenge not in found or (plot.key == "saliency" and Compared.of(found[plot.challenge]) is None):
             continue
         findings = found[plot.challenge]
         table = findings.table

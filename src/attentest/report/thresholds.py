@@ -9,12 +9,13 @@ marks. An interval that crosses a mark, or stands on fewer than ``FEWEST`` texts
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attentest.report.verdict import Tone
 from attentest.store.summary import Estimate
 
-__all__ = ["FEWEST", "THRESHOLDS", "Band", "tone_of"]
+__all__ = ["FEWEST", "THRESHOLDS", "Band", "said", "tone_of"]
 
 #: Below this many judged texts a 95 % interval covers too little to be believed.
 FEWEST = 30
@@ -56,6 +57,12 @@ THRESHOLDS: dict[str, Band] = {
         "ε-max JSD as a share of the largest possible: above .9 the prediction holds attention by almost nothing, "
         "below .5 it rules out the larger half of all differences.",
     ),
+    "saliency": Band(
+        0.4,
+        0.75,
+        "Attention's normalised comprehensiveness, between a random order's (0) and the best other explainer's (1). "
+        "The marks are those of capture: the best explainer at hand stands in the place of deletion's own best words.",
+    ),
     "precision": Band(
         0.0,
         0.2,
@@ -81,3 +88,12 @@ def tone_of(key: str, found: Estimate, *, chance: float = 0.0) -> Tone:
     if high <= against:
         return "against"
     return "mixed" if low > against and high < supports else "unsettled"
+
+
+def said(words: Mapping[str, str], tone: Tone, found: Estimate) -> str:
+    """The words for a tone; an unsettled one says what would settle it."""
+    if tone in words:
+        return words[tone]
+    if found.judged < FEWEST:
+        return f"{found.judged} texts are too few to say; {FEWEST} or more are needed."
+    return "The interval crosses a threshold: more texts, or another seed, would tell."

@@ -20,7 +20,7 @@ from attentest.studies.engine import Task
 from attentest.studies.execute import execute
 from attentest.studies.run import Run
 
-__all__ = ["describe_cell", "failure_of", "perform"]
+__all__ = ["describe_cell", "failure_of", "keep_failure", "perform"]
 
 FAILED = "failed.json"
 
@@ -58,7 +58,12 @@ def perform(task: Task, progress: Progress) -> None:
 
 def _keep(folder: Path, task: Task, error: Exception) -> None:
     said = str(error) if isinstance(error, AttentestError) else f"{type(error).__name__}: {error}"
-    about = {"cell": task.label, "error": " ".join(said.split()), "traceback": traceback.format_exc()}
+    keep_failure(folder, task, said, traceback.format_exc())
+
+
+def keep_failure(folder: Path, task: Task, said: str, trace: str = "") -> None:
+    """Record why a cell failed, beside what it has finished."""
+    about = {"cell": task.label, "error": " ".join(said.split()), "traceback": trace}
     with contextlib.suppress(AttentestError, OSError):
         make_folder(folder)
         write_text(folder / FAILED, json.dumps(about, indent=1, ensure_ascii=False) + "\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attentest.progress import SILENT, Progress
 from attentest.store.atomic import make_folder
-from attentest.studies.cell import FAILED, perform
+from attentest.studies.cell import FAILED, keep_failure, perform
 from attentest.studies.engine import Engine, Task, Watch
 from attentest.studies.plan import Planned, plan
 from attentest.studies.record import write_record
@@ -63,10 +63,10 @@ def conduct(
 
 
 def tasks_of(planned: Sequence[Planned], runs: Path, device: str, *, retry_failed: bool) -> list[Task]:
-    """The cells to compute, each run once, in the study's order."""
+    """The cells to compute, each run once: first one seed of everything, so that a study cut short says something."""
     wanted = {"to do", "begun", *(["failed"] if retry_failed else [])}
     tasks: dict[str, Task] = {}
-    for cell in planned:
+    for cell in sorted(planned, key=lambda cell: int(cell.cell.choices.get("seed", 0))):
         if cell.state in wanted and cell.run is not None:
             task = Task(cell.run.id, cell.cell.label, cell.cell.choices, str(runs.resolve()), device)
             tasks.setdefault(cell.run.id, task)
@@ -92,4 +92,7 @@ class _Heard:
     def ended(self, task: Task, error: str | None) -> None:
         if error is not None:
             self.failed[task.id] = error
+            folder = Path(task.root) / task.id
+            if not (folder / FAILED).exists():  # its worker was killed before it could say why
+                keep_failure(folder, task, error)
         self.watch.ended(task, error)

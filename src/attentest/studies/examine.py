@@ -24,7 +24,7 @@ from attentest.store.findings import FindingsWriter
 __all__ = ["examine"]
 
 #: Padded positions in a batch: a core's cache is small, a GPU waits for every batch.
-POSITIONS = {"cpu": 4096, "cuda": 131_072}
+POSITIONS = {"cpu": 4096, "cuda": 65_536}
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,32 @@ def examine(
     folder: Path,
     *,
     seed: int,
+    meaning: str = "",
     workers: int = 1,
     progress: Progress = SILENT,
 ) -> None:
     """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order, whole files or none.
 
     Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
-    depend on how many there are.
+    depend on how many there are. ``meaning`` says what the split's marks are: planted, human, or nothing.
     """
     marks, tokens = _Marks.of(split), Split(split.table.select(["tokens"]))
 
-    @torch.no_grad()
     def examined(batch: Batch) -> dict[str, pa.Table]:
+        """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
+        try:
+            return whole(batch)
+        except torch.OutOfMemoryError:
+            if len(batch) == 1:
+                raise
+        # Beyond the except block, so that the failed call's tensors are free by now.
+        _give_back_memory(subject)
+        middle = len(batch) // 2
+        halves = [examined(batch[:middle]), examined(batch[middle:])]
+        return {name: pa.concat_tables([half[name] for half in halves]) for name in challenges}
+
+    @torch.no_grad()
+    def whole(batch: Batch) -> dict[str, pa.Table]:
         batch = batch.to(subject.device)
         examination = Examination(
             subject,
@@ -89,6 +103,7 @@ def examine(
             seed,
             tokens.take(batch.rows.cpu().numpy()).table["tokens"].chunk(0),
             None if marks is None else marks.batch(batch),
+            marks=meaning,
         )
         found = {
             name: _with_prediction(challenge.examine(examination), examination)
@@ -110,6 +125,12 @@ def examine(
             done = list(pool.map(examined, reversed(batches)))
             for name, writer in writers.items():
                 writer.write(_ordered([found[name] for found in reversed(done)], split.table["id"]))
+            _give_back_memory(subject)
+
+
+def _give_back_memory(subject: Subject) -> None:
+    if subject.device.type == "cuda":
+        torch.cuda.empty_cache()
 
 
 @contextlib.contextmanager

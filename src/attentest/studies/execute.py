@@ -73,8 +73,17 @@ def execute(
             side_by_side = workers if model.device.type == "cpu" else 1
             started = time.monotonic()
             with reproducibly():
-                target = folder.path / "findings"
-                examine(model, split, encoded, missing, target, seed=run.seed, workers=side_by_side, progress=progress)
+                examine(
+                    model,
+                    split,
+                    encoded,
+                    missing,
+                    folder.path / "findings",
+                    seed=run.seed,
+                    meaning=run.corpus.provenance.rationale,
+                    workers=side_by_side,
+                    progress=progress,
+                )
             seconds = round(time.monotonic() - started, 2)
             for name, challenge in missing.items():
                 key = run.findings_key(challenge)
@@ -242,6 +251,8 @@ def _trained(
         train_, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
         resume = Resume(path / UNFINISHED, run.model_key, CHECKPOINT_SECONDS, progress.say)
         epochs = fit(model, train_, dev, run.training, seed=run.seed, resume=resume, progress=progress)
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # other cells on the card need what training no longer does
     about = {
         "epochs": [epoch.to_record() for epoch in epochs],
         "best_epoch": best_epoch(epochs).number,

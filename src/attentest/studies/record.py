@@ -64,14 +64,16 @@ def recorded(runs: Path) -> Iterator[dict[str, Any]]:
 
 
 def finished_cells(runs: Path, paper: str) -> list[FinishedCell]:
-    """The cells of a paper's study whose runs have findings here, each run once."""
-    found: dict[str, FinishedCell] = {}
+    """The cells of a paper's study whose runs have findings here: of each cell the run that was made last."""
+    found: dict[str, tuple[float, FinishedCell]] = {}
     for record in recorded(runs):
         if record.get("paper") != paper:
             continue
         for cell in record["cells"]:
             folder = RunFolder(runs / str(cell["run"]))
-            here = cell["run"] and cell["run"] not in found and (folder.path / "run.json").is_file()
-            if here and folder.challenges:
-                found[cell["run"]] = FinishedCell(cell["choices"], folder)
-    return list(found.values())
+            written = folder.path / "run.json"
+            if cell["run"] and written.is_file() and folder.challenges:
+                key, when = json.dumps(cell["choices"], sort_keys=True), written.stat().st_mtime
+                if key not in found or found[key][0] < when:
+                    found[key] = (when, FinishedCell(cell["choices"], folder))
+    return [cell for _, cell in found.values()]

@@ -16,6 +16,7 @@ from attentest.challenges.instances import Instances
 from attentest.data.corpus import Corpus, Split
 from attentest.errors import CheckpointError, InputError
 from attentest.explainers import EXPLAINERS
+from attentest.explainers.precomputed import Precomputed
 from attentest.models.classifier import Architecture
 from attentest.registry import text_of
 from attentest.store.atomic import checksum
@@ -157,9 +158,11 @@ class Run:
 
 
 def code_of(challenge: Challenge) -> str:
-    """The version of everything that decides a challenge's findings, the explainers it names included."""
-    explainers = (type(EXPLAINERS.parse(text)).__module__ for text in challenge.explained_by)
-    return version_of(*FINDS, type(challenge).__module__, *sorted(set(explainers)))
+    """The version of all that decides a challenge's findings: its code, its explainers', and scores they look up."""
+    explainers = [EXPLAINERS.parse(text) for text in challenge.explained_by]
+    modules = sorted({type(explainer).__module__ for explainer in explainers})
+    read = [explainer.fingerprint for explainer in explainers if isinstance(explainer, Precomputed)]
+    return "+".join([version_of(*FINDS, type(challenge).__module__, *modules), *read])
 
 
 def file_name(challenge: Challenge) -> str:

@@ -48,6 +48,7 @@ class Processes:
         """Return when every task has ended; workers are stopped, whatever happens."""
         waiting = deque(_Job(task) for task in tasks)
         team: list[_Worker] = []
+        able = False  # whether any worker was ever able to start
         try:
             for number in range(min(self.workers or _cores(), len(waiting))):
                 _join(team, number + 1, work)
@@ -60,6 +61,10 @@ class Processes:
                     if ready.isdisjoint((worker.pipe, worker.process.sentinel)) or worker.hear(watch):
                         continue
                     team.remove(worker)
+                    worker.stop()
+                    able = able or worker.greeted or any(other.greeted for other in team)
+                    if not able and (worker.process.exitcode or 0) > 0:
+                        raise InputError(_cannot_start(worker.process.exitcode))
                     self._lost(worker, waiting, watch)
                     if waiting:
                         _join(team, worker.number, work)
@@ -71,13 +76,6 @@ class Processes:
 
     def _lost(self, worker: _Worker, waiting: deque[_Job], watch: Watch) -> None:
         """A worker died: its task goes back to the head of the queue, or has failed too often."""
-        worker.stop()
-        code = worker.process.exitcode or 0
-        if not worker.greeted and code > 0:
-            raise InputError(
-                f"Worker processes cannot start here (exit code {code}; what they said stands above). In a script, "
-                "put what starts the study under 'if __name__ == \"__main__\":', or use the engine 'in_process'."
-            )
         job = worker.job
         if job is None:
             return
@@ -87,7 +85,8 @@ class Processes:
             return
         watch.ended(
             job.task,
-            f"Its process died {job.lost} time{'s' if job.lost > 1 else ''}, last with exit code {_named(code)}. "
+            f"Its process died {job.lost} time{'s' if job.lost > 1 else ''}, last with exit code "
+            f"{_named(worker.process.exitcode or 0)}. "
             "If memory ran out, use fewer workers.",
         )
 
@@ -203,6 +202,13 @@ def _die_with_the_driver() -> None:
     if sys.platform == "linux":  # the kernel is quicker than a thread that waits for the interpreter's lock
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def _cannot_start(code: int | None) -> str:
+    return (
+        f"Worker processes cannot start here (exit code {code}; what they said stands above). In a script, "
+        "put what starts the study under 'if __name__ == \"__main__\":', or use the engine 'in_process'."
+    )
 
 
 def _cores() -> int:

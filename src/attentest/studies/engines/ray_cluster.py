@@ -30,6 +30,8 @@ __all__ = ["RayCluster"]
 PART = 64 * 2**20
 #: Seconds between two looks at what the workers report.
 GLANCE = 0.2
+#: Seconds to wait for the actor that carries events; a study does not depend on it.
+PATIENCE = 30
 #: Variables of the driver that say where a node finds corpora and keeps prepared ones.
 PASSED_ON = ("ATTENTEST_DATA", "ATTENTEST_CACHE")
 
@@ -132,7 +134,7 @@ class _Conductor:
                 while self.waiting and not 0 < self.engine.workers <= len(self.running):
                     number = self.waiting.popleft()
                     task = self.tasks[number]
-                    absolute = replace(task, root=str(Path(task.root).absolute()), choices=dict(task.choices))
+                    absolute = replace(task, root=str(Path(task.root).absolute()))
                     ref = compute.remote(number, absolute, self.work, self.setting, self.mailbox)
                     self.running[ref] = number
                 ended, _ = self.ray.wait(list(self.running), timeout=GLANCE)
@@ -148,7 +150,7 @@ class _Conductor:
     def _listen(self) -> None:
         known = set(self.running.values())
         with contextlib.suppress(self.ray.exceptions.RayError):  # the display may lose a step, the study may not
-            for number, event in self.ray.get(self.mailbox.take.remote()):
+            for number, event in self.ray.get(self.mailbox.take.remote(), timeout=PATIENCE):
                 if number in known:
                     tell(self.watch, self.tasks[number], event)
 
@@ -177,28 +179,36 @@ class _Conductor:
         """What Ray says, in one line."""
         lost = self.ray.exceptions
         if isinstance(error, (lost.WorkerCrashedError, lost.NodeDiedError, lost.OutOfMemoryError)):
+            times = "once" if self.engine.retries == 0 else f"{self.engine.retries + 1} times"
             return (
-                f"Its worker died in each of {self.engine.retries + 1} attempts ({type(error).__name__}). If memory "
-                "ran out, let a cell take more CPUs, so that fewer run at a time; Ray's logs tell more."
+                f"Its worker died {times} ({type(error).__name__}). If memory ran out, let fewer cells run at a time; "
+                "Ray's logs tell more."
             )
-        return line_of(getattr(error, "cause", None) or error)[:500]
+        return line_of(getattr(error, "cause", None) or error).partition(" traceback: ")[0][:500]
 
     def _fetch(self, task: Task, outcome: _Outcome) -> None:
         """Bring the files of a node that does not see the folder of runs; each is whole or not there."""
         if not outcome.scratch:
             return
         self.elsewhere[outcome.node] = str(Path(outcome.scratch).parent)
-        read = self._there(_read, outcome.node)
         for name, size, digest in outcome.files:
             target = Path(task.root) / name
             make_folder(target.parent)
             with replacing(target) as temporary:
                 with temporary.open("wb") as handle:
                     for start in range(0, size, PART):
-                        handle.write(self.ray.get(read.remote(f"{outcome.scratch}/{name}", start, PART)))
+                        handle.write(self._part(outcome, name, start))
                 if checksum(temporary) != digest:
                     raise StorageError(f"{target} did not arrive from node {outcome.node} as it was. Run it again.")
         self.ray.get(self._there(_discard, outcome.node).remote([outcome.scratch]))
+
+    def _part(self, outcome: _Outcome, name: str, start: int) -> bytes:
+        """Some of a file; a disk that cannot be read is an error of the cell, a node that is gone is not."""
+        try:
+            read = self._there(_read, outcome.node).remote(f"{outcome.scratch}/{name}", start, PART)
+            return bytes(self.ray.get(read))
+        except self.ray.exceptions.RayTaskError as error:
+            raise StorageError(f"Cannot read {name} on node {outcome.node}: {self._told(error)}. Try again.") from error
 
     def _tidy(self) -> None:
         """Remove what attempts left that were lost on such a node and ended on another."""
@@ -260,7 +270,7 @@ def _compute(number: int, task: Task, work: Work, setting: _Setting, mailbox: An
     with on_one_thread():
         error = attempt(work, replace(task, root=scratch or task.root), send)
     with contextlib.suppress(ray.exceptions.RayError):
-        ray.get(delivered)
+        ray.get(delivered, timeout=PATIENCE)
     return _Outcome(error, node, scratch, tuple(_inventory(Path(scratch))) if scratch else ())
 
 

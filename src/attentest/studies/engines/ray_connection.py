@@ -59,14 +59,9 @@ def _guarded() -> Iterator[str]:
     """A folder for a cluster of our own; the folder and every process started inside are gone afterwards."""
     # Sockets lie in it, and their paths must be short.
     folder = tempfile.mkdtemp(prefix="attentest-ray-", dir="/tmp" if os.access("/tmp", os.W_OK) else None)
-    mark = secrets.token_hex(16)
-    program = [sys.executable, "-I", ray_guard.__file__, mark, folder]
+    program = [sys.executable, "-I", ray_guard.__file__, folder, str(os.getpid())]
     with subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True):  # leaving closes its input
-        os.environ[ray_guard.MARK] = mark
-        try:
-            yield folder
-        finally:
-            del os.environ[ray_guard.MARK]
+        yield folder
 
 
 def _quiet() -> None:

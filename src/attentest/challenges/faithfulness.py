@@ -1,0 +1,264 @@
+"""Faithfulness: does the prediction change without the tokens an explainer puts first, and hold with them alone?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.limits import Between, enumerated_limits, ranked, searched_orders
+from attentest.errors import InputError
+from attentest.explainers.erasure import check_erasure, erased
+from attentest.measures.chance import uniforms
+from attentest.store.findings import Measure
+
+__all__ = ["MARKS", "Faithfulness"]
+
+#: The order that puts marked tokens first stands among the explainers by this name, where the corpus has marks.
+MARKS = "marks"
+#: An explainer outdoes the search when its mean probability lies further out by more than this.
+OUTDONE = 0.01
+
+EACH: tuple[tuple[str, Literal["mean", "fraction"], str], ...] = (
+    ("normalised_comprehensiveness", "mean", "comprehensiveness between its limits (0 least, 1 most)"),
+    ("normalised_sufficiency", "mean", "sufficiency between its limits (0 worst, 1 best)"),
+    ("comprehensiveness", "mean", "drop of ŷ without the top tokens, mean over bins (AOPC)"),
+    ("sufficiency", "mean", "drop of ŷ with the top tokens alone, mean over bins (AOPC)"),
+    ("flipped", "fraction", "share of decisions that turn while the top tokens are removed"),
+    ("until_flip", "mean", "share of tokens removed until the decision turns (1: it never does)"),
+)
+BESIDE = (
+    ("random_normalised_comprehensiveness", "a random order: comprehensiveness between its limits"),
+    ("random_normalised_sufficiency", "a random order: sufficiency between its limits"),
+    ("random_comprehensiveness", "a random order: drop of ŷ without its top tokens"),
+    ("most_comprehensiveness", "largest drop of ŷ found without as many tokens"),
+    ("least_comprehensiveness", "smallest drop of ŷ found without as many tokens"),
+    ("random_sufficiency", "a random order: drop of ŷ with its top tokens alone"),
+    ("most_sufficiency", "largest drop of ŷ found with as many tokens alone"),
+    ("least_sufficiency", "smallest drop of ŷ found with as many tokens alone"),
+    ("random_until_flip", "a random order: share of tokens removed until the decision turns"),
+    ("best_until_flip", "best order found: share of tokens removed until the decision turns"),
+)
+
+
+@dataclass(frozen=True)
+class Faithfulness(Challenge):
+    """Comprehensiveness, sufficiency and decision flips of every explainer, between chance and the attainable limits.
+
+    For every bin the top tokens are removed (comprehensiveness) or kept alone (sufficiency), and the drop of the
+    predicted class's probability is averaged over bins (AOPC). It is then placed between the least and the most that
+    erasing as many tokens in any order does to this text. Erased texts are unlike those a model was trained on, so
+    a conclusion should hold under more than one way of erasing.
+    """
+
+    name: ClassVar[str] = "faithfulness"
+    question: ClassVar[str] = "Does the prediction change without the words that attention, or saliency, puts first?"
+    reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER); Edin et al. 2025 (Normalized AOPC)"
+    explainers: tuple[str, ...] = (
+        "attention",
+        "gradient",
+        "gradient_norm",
+        "gradient_x_input",
+        "integrated_gradients(n_steps=8, tolerance=0.2)",
+        "lrp",
+        "occlusion",
+        "leave_one_out",
+    )
+    erasures: tuple[str, ...] = ("delete",)
+    bins: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2, 0.5)
+    flip_bins: tuple[float, ...] = (0.3, 0.75, 0.9)
+    draws: int = 3
+    candidates: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("explainers", "erasures", "bins"):
+            if not getattr(self, name):
+                raise InputError(f"faithfulness: {name}=() must name at least one.")
+        for mode in self.erasures:
+            check_erasure(mode)
+        for name in ("bins", "flip_bins"):
+            given = getattr(self, name)
+            if not all(0 < share < 1 for share in given) or list(given) != sorted(set(given)):
+                raise InputError(f"faithfulness: {name}={given} must rise from above 0 to below 1.")
+        for name in ("draws", "candidates"):
+            if getattr(self, name) < 1:
+                raise InputError(f"faithfulness: {name}={getattr(self, name)} must be at least 1.")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The same numbers for every explainer, then what chance and the limits give."""
+        return tuple(self._measures())
+
+    def _measures(self) -> Iterator[Measure]:
+        for mode in self.erasures:
+            suffix, said = (f".{mode}", f" ({mode})") if len(self.erasures) > 1 else ("", "")
+            for name in (*self.explainers, MARKS):
+                where = {"explainer": name, "erasure": mode}
+                for column, statistic, words in EACH:
+                    yield Measure(f"{name}.{column}{suffix}", column, statistic, f"{name}: {words}{said}", where)
+            first = {"explainer": self.explainers[0], "erasure": mode}
+            for column, words in BESIDE:
+                yield Measure(f"{column}{suffix}", column, "mean", f"{words}{said}", first)
+            words = f"share of texts where an explainer outdoes the search for limits by more than {OUTDONE}"
+            yield Measure(f"search_beaten{suffix}", "search_beaten", "fraction", f"{words}{said}", first)
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """One row per instance, explainer and way of erasing."""
+        scores = {name: examination.scores(name) for name in self.explainers}
+        if examination.rationale is not None:
+            scores[MARKS] = (examination.rationale & examination.mask).double()
+        return pa.concat_tables([self._under(examination, scores, mode) for mode in self.erasures])
+
+    def _under(self, examination: Examination, scores: dict[str, Tensor], mode: str) -> pa.Table:
+        """Explainers, searched orders and random ones under one way of erasing, all their sets in one call."""
+        batch, mask, predicted = examination.batch, examination.mask, examination.reading.predicted
+        looked = sorted({*self.bins, *self.flip_bins})
+        sizes, looked_at = (_sizes(examination.lengths, shares) for shares in (self.bins, looked))
+        chance = partial(_chance, examination, mode)
+        random, ties = (
+            uniforms(batch.keys, draws, mask.shape[1], examination.seed, f"faithfulness/{stream}", mask)
+            for draws, stream in ((self.draws, "random"), (1, "ties"))
+        )
+        given = torch.stack(list(scores.values()), dim=1)
+        each = torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+        by_weight = -_chance(examination, "zero_attention", mask[:, None] & ~each).nan_to_num(nan=1.0)
+        by_all = -ranked(given, ties[:, 0], mask).double().mean(1) / examination.lengths.clamp(min=1)[:, None]
+        searched = searched_orders(chance, (by_all, by_weight), mask, sizes, self.candidates)
+        removing, keeping = (
+            ranked(torch.cat([given, some, random], dim=1), ties[:, 0], mask)[:, :, None]
+            for some in searched.split(2, dim=1)
+        )
+        kept = torch.cat([removing >= looked_at[:, None, :, None], keeping < sizes[:, None, :, None]], dim=2)
+        kept &= mask[:, None, None]
+        logits = erased(examination.subject, batch, examination.reading, kept.flatten(1, 2), mode)
+        logits = logits.unflatten(1, kept.shape[1:3])
+
+        chances, whole = _of_class(logits.softmax(-1), predicted), _of_class(examination.probabilities, predicted)
+        curves = chances[:, :, [looked.index(share) for share in self.bins]], chances[:, :, len(looked) :]
+        turned = logits[:, :, : len(looked)].argmax(-1) != predicted[:, None, None]
+        share = looked_at.double() / examination.lengths.clamp(min=1)[:, None]
+        exact = enumerated_limits(chance, mask, sizes)
+        removed, left = (
+            Between.of(whole, curve, self.draws, limits) for curve, limits in zip(curves, exact, strict=True)
+        )
+        until = torch.where(turned, share[:, None], 1.0).amin(-1)
+        found = _Found(*curves, removed, left, turned.any(-1), until)
+        beside = found.beside(len(scores), self.draws)
+        enumerated = ~exact.only[0].isnan()
+        beaten = found.beaten(len(scores)) & ~enumerated
+        tables = []
+        for place, name in enumerate(scores):
+            why = _not_judged(examination, name, scores[name], chances)
+            judged = why.is_null().to_numpy(zero_copy_only=False)
+            columns = {
+                "row": pa.array(examination.rows),
+                "explainer": pa.array([name] * len(why), pa.string()),
+                "erasure": pa.array([mode] * len(why), pa.string()),
+                "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
+                **found.columns(place, judged),
+                **{column: numbers(values, judged) for column, values in beside.items()},
+                "enumerated": flags(enumerated, judged),
+                "search_beaten": flags(beaten, judged),
+                "not_judged": why,
+            }
+            tables.append(pa.table(columns))
+        return pa.concat_tables(tables)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What erasing did, for every order: the explainers', the two searched ones, the random ones."""
+
+    #: The probability of the predicted class at every bin, without the top tokens and with them alone.
+    without: Float[Tensor, "batch order bin"]
+    only: Float[Tensor, "batch order bin"]
+    comprehensive: Between
+    sufficient: Between
+    flipped: Bool[Tensor, "batch order"]
+    until_flip: Float[Tensor, "batch order"]
+
+    def columns(self, place: int, judged: np.ndarray) -> dict[str, pa.Array]:
+        """Of one explainer."""
+        drops = self.comprehensive.drops[:, place], self.sufficient.drops[:, place]
+        until, flipped = self.until_flip[:, place], self.flipped[:, place]
+        return {
+            "normalised_comprehensiveness": numbers(self.comprehensive.share(drops[0]), judged),
+            "normalised_sufficiency": numbers(1 - self.sufficient.share(drops[1]), judged),
+            "comprehensiveness": numbers(drops[0], judged),
+            "sufficiency": numbers(drops[1], judged),
+            "without": _lists(self.without[:, place], judged),
+            "only": _lists(self.only[:, place], judged),
+            "flipped": flags(flipped, judged),
+            "flip_fraction": numbers(until.where(flipped, torch.nan), judged),
+            "until_flip": numbers(until, judged),
+        }
+
+    def beaten(self, explainers: int) -> Bool[Tensor, " batch"]:
+        """Whether some explainer outdoes the searched and random orders, in what it removes or in what it keeps."""
+        removed, kept = (
+            (drops[:, :explainers], drops[:, explainers:])
+            for drops in (self.comprehensive.drops, -self.sufficient.drops)
+        )
+        further = [ours.amax(-1) - theirs.amax(-1) for ours, theirs in (removed, kept)]
+        return torch.maximum(*further) > OUTDONE
+
+    def beside(self, explainers: int, draws: int) -> dict[str, Float[Tensor, " batch"]]:
+        """What chance and the limits give."""
+        removed, kept = self.comprehensive, self.sufficient
+        return {
+            "random_normalised_comprehensiveness": removed.share(removed.random),
+            "random_normalised_sufficiency": 1 - kept.share(kept.random),
+            "random_comprehensiveness": removed.random,
+            "least_comprehensiveness": removed.least,
+            "most_comprehensiveness": removed.most,
+            "random_sufficiency": kept.random,
+            "least_sufficiency": kept.least,
+            "most_sufficiency": kept.most,
+            "random_until_flip": self.until_flip[:, -draws:].mean(-1),
+            "best_until_flip": self.until_flip[:, explainers],
+        }
+
+
+def _sizes(lengths: Int[Tensor, " batch"], shares: Sequence[float]) -> Int[Tensor, "batch bin"]:
+    """How many tokens a bin holds: its share rounded up, and never all of them."""
+    # Without the small step .1 of 30 tokens would be 4, because the computer's .1 is a little more.
+    exact = lengths[:, None] * torch.tensor(shares, dtype=torch.float64, device=lengths.device)
+    return torch.minimum((exact - 1e-9).ceil().long(), lengths[:, None] - 1).clamp(min=1)
+
+
+def _chance(
+    examination: Examination, mode: str, keep: Bool[Tensor, "batch alternative token"]
+) -> Float[Tensor, "batch alternative"]:
+    """The probability of the predicted class when only these tokens are left."""
+    logits = erased(examination.subject, examination.batch, examination.reading, keep, mode)
+    return _of_class(logits.softmax(-1), examination.reading.predicted)
+
+
+def _of_class(values: Float[Tensor, "*shape class"], which: Int[Tensor, " batch"]) -> Float[Tensor, "*shape"]:
+    place = which.view(-1, *[1] * (values.ndim - 1)).expand(*values.shape[:-1], 1)
+    return values.gather(-1, place)[..., 0]
+
+
+def _lists(values: Float[Tensor, "batch bin"], judged: np.ndarray) -> pa.ListArray:
+    """A column of lists, one number for each bin, null where not judged."""
+    offsets = pa.array(np.arange(len(values) + 1, dtype=np.int32) * values.shape[1])
+    return pa.ListArray.from_arrays(offsets, pa.array(values.flatten().cpu().numpy()), mask=pa.array(~judged))
+
+
+def _not_judged(examination: Examination, name: str, scores: Tensor, chances: Tensor) -> pa.Array:
+    mask = examination.mask
+    unmarked = (scores.sum(-1) == 0).cpu().numpy() if name == MARKS else np.zeros(len(mask), bool)
+    return reasons(
+        (examination.single, "fewer than two tokens"),
+        ((~scores.isfinite() & mask).any(-1).cpu().numpy(), "scores are not numbers"),
+        (unmarked, "no marked token"),
+        (chances.isnan().flatten(1).any(-1).cpu().numpy(), "no weight left on any token"),
+    )

@@ -1,0 +1,102 @@
+"""attentest explain."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attentest.cli import options as o
+from attentest.cli.terminal import Terminal
+from attentest.errors import InputError, StorageError
+
+if TYPE_CHECKING:
+    from attentest.report.explanation import Explanation
+
+#: The folder of a run that its explanations go to.
+FOLDER = "explanations"
+
+
+def explain(
+    text: Annotated[str, typer.Argument(help="The text, in quotation marks; '-' reads it from standard input.")],
+    model: Annotated[
+        str, typer.Option(metavar="RUN", help="A run's folder, its id or the beginning of it, or 'latest'.")
+    ] = "latest",
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Explainers ('attentest list explainers'), with commas between, or repeat; default: five of them.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="The class to explain; default: the predicted one.")
+    ] = None,
+    interactions: Annotated[
+        bool, typer.Option("--interactions", help="Ask what every two words do together, too.")
+    ] = False,
+    interaction_method: Annotated[
+        str, typer.Option(metavar="NAME", help="How ('attentest list interactions').")
+    ] = "pairwise_occlusion",
+    tokenizer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="english or whitespace; default: as the run cut its texts.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the page goes; default: the run's folder.")
+    ] = None,
+    runs: o.Runs = Path("runs"),
+    as_json: o.Json = False,
+) -> None:
+    """Show which words of a text mattered to a model, by several methods.
+
+    Prints the words in colour and the top ones in print, with what was checked of every method's scores, and writes
+    the same as a page.
+    """
+    if html is not None and html.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--html {html} must end in .html.")
+    terminal = Terminal(quiet=as_json)
+    given = sys.stdin.read() if text == "-" else text
+    if not given.strip():
+        raise InputError("The text is empty: there is no word to explain. Give a text with words in it.")
+    with terminal.console.status("Explaining …"):
+        from attentest.explaining import explain as explain_text
+
+        found = explain_text(
+            given,
+            model,
+            methods=methods or None,
+            target=target,
+            interactions=interaction_method if interactions else False,
+            tokenizer=tokenizer,
+            runs=runs,
+        )
+    if html is not None:
+        found.save(html)
+    if as_json:
+        typer.echo(json.dumps(found.to_record(), ensure_ascii=False, indent=1))
+        return
+    found.show()
+    typer.echo()
+    if html is not None:
+        typer.echo(f"Page  {html}")
+        return
+    try:
+        typer.echo(f"Page  {_beside_the_run(found)}")
+    except StorageError as error:
+        terminal.say(f"No page was written. {error}")
+
+
+def _beside_the_run(found: Explanation) -> Path:
+    """The page in the run's folder, named by the text, the class and the methods: the same question, the same file."""
+    from attentest.store.atomic import make_folder
+
+    folder = Path(found.run) / FOLDER
+    make_folder(folder)
+    asked = json.dumps([found.tokens, found.target, list(found.scores), found.pairs and found.pairs.name])
+    words = re.sub(r"[^a-z0-9]+", "-", " ".join(found.tokens[:6]).lower()).strip("-")[:40]
+    return found.save(folder / f"{words or 'text'}-{hashlib.sha256(asked.encode()).hexdigest()[:6]}.html")

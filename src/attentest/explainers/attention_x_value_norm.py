@@ -1,0 +1,31 @@
+"""Attention × value norm: how long the vector is that a token adds to the context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jaxtyping import Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["AttentionXValueNorm"]
+
+
+@dataclass(frozen=True)
+class AttentionXValueNorm(Explainer):
+    """α_t · ‖h_t‖, the length of token t's share in Σ α_t h_t; the same for every class."""
+
+    name: ClassVar[str] = "attention_x_value_norm"
+    summary: ClassVar[str] = "the attention weight times the norm of what it weighs, α_t · ‖h_t‖"
+    reference: ClassVar[str] = "Kobayashi et al. 2020"
+    cost: ClassVar[str] = "one forward pass"
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """From weights and states as they were read."""
+        return Attribution((reading.weights * reading.states.norm(dim=-1)).detach() * batch.mask)

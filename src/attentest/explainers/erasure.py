@@ -1,0 +1,123 @@
+"""Erasure: what a subject says when only some of the tokens are left, for many choices of tokens at once.
+
+Every way of erasing leaves the manifold of texts a model was trained on in its own direction: deleted words leave
+sentences nobody writes, replaced words leave embeddings no word has. So the way is a parameter, named in the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float64, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch, Sequences
+from attentest.data.vocabulary import PAD
+from attentest.errors import InputError
+from attentest.explainers.budget import in_slices, positions
+from attentest.models.subject import Reading, Subject
+from attentest.models.words import Reader, reader_of, words_of
+
+__all__ = ["ERASURES", "check_erasure", "erased"]
+
+#: Ways to erase: delete the token and encode again; put the unknown word, zeros or the mean embedding in its place;
+#: zero its attention weight, renormalise the others and encode nothing again.
+ERASURES = ("delete", "mask", "zero", "mean", "zero_attention")
+#: Weights that one rereading may hold.
+WEIGHTS = 2_000_000
+
+
+def check_erasure(mode: str) -> None:
+    """Refuse a mode that is not one of ERASURES."""
+    if mode not in ERASURES:
+        raise InputError(f"Erasure {mode!r} must be one of {', '.join(ERASURES)}.")
+
+
+@torch.no_grad()
+def erased(
+    subject: Subject, batch: Batch, reading: Reading, keep: Bool[Tensor, "batch alternative position"], mode: str
+) -> Float64[Tensor, "batch alternative class"]:
+    """The logits when only the tokens in ``keep`` are left; start and end symbols always stay.
+
+    Alternatives that keep the same tokens of the same text are computed once. Where nothing is left to attend to
+    (``delete`` and ``zero_attention`` without any token) the logits are not a number.
+    """
+    check_erasure(mode)
+    kept = keep & batch.mask[:, None]
+    if mode == "zero_attention":
+        return _reread(reading, kept)
+    row, chosen, inverse = _distinct(kept)
+    words, index = words_of(subject, batch)
+    if mode == "delete":
+        here = torch.arange(kept.shape[-1], device=kept.device) < batch.text.lengths[:, None]
+        left = chosen | (here & ~batch.mask)[row]
+        index, lengths = index[row], left.sum(-1)
+        which = chosen.any(-1).nonzero()[:, 0]
+    else:
+        left = torch.ones_like(chosen)
+        index = torch.where(chosen | ~batch.mask[row], index[row], len(words))
+        words = torch.cat([words, subject.baseline(mode)[None].to(words)])
+        lengths = batch.text.lengths[row]
+        which = torch.arange(len(row), device=row.device)
+    read = reader_of(subject, words)
+    logits = torch.full((len(row), subject.classes), torch.nan, dtype=torch.float64, device=kept.device)
+    for places in _alike(lengths, which):
+        texts, order = _moved_together(batch, row[places], left[places], lengths[places])
+        logits[places] = _within_memory(read, texts, index[places].gather(1, order)).double()
+    return logits[inverse].view(*kept.shape[:2], -1)
+
+
+def _within_memory(read: Reader, texts: Batch, index: Tensor) -> Tensor:
+    """All texts at once or, where memory runs out, in halves."""
+    return torch.cat(in_slices(lambda part: read(texts[part], index[part]), len(texts), len(texts)))
+
+
+def _reread(reading: Reading, kept: Tensor) -> Tensor:
+    """Weights of erased tokens zeroed and the others renormalised, a few alternatives at a time."""
+    weights = reading.weights.double()
+    parts = []
+    for some in kept.split(max(1, WEIGHTS // max(1, weights.numel())), dim=1):
+        left = weights[:, None] * some
+        total = left.sum(-1, keepdim=True)
+        logits = reading.reread(left / total.clamp(min=1e-300)).double()
+        parts.append(torch.where(total > 0, logits, torch.nan))
+    return torch.cat(parts, dim=1)
+
+
+def _distinct(kept: Tensor) -> tuple[Int[Tensor, " distinct"], Bool[Tensor, "distinct position"], Tensor]:
+    """Every different set of every instance once: its instance, the set, and where each alternative finds its own."""
+    count, alternatives, width = kept.shape
+    flat = kept.reshape(-1, width).cpu().numpy()
+    row = np.repeat(np.arange(count), alternatives)
+    record = np.concatenate([row.astype(">u4")[:, None].view(np.uint8), np.packbits(flat, axis=1)], axis=1)
+    whole = np.ascontiguousarray(record).view(np.dtype((np.void, record.shape[1])))[:, 0]
+    _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+    to = kept.device
+    places = torch.from_numpy(first).to(to)
+    return torch.from_numpy(row).to(to)[places], kept.reshape(-1, width)[places], torch.from_numpy(inverse).to(to)
+
+
+def _alike(lengths: Tensor, which: Tensor) -> Iterator[Tensor]:
+    """Indices of like length, longest first, cut so that rows × longest stays within the budget."""
+    budget = positions(lengths.device) // 2
+    order = which[lengths[which].argsort(descending=True, stable=True)]
+    widths = lengths[order].tolist()
+    start = 0
+    while start < len(widths):
+        end = start + max(1, budget // widths[start])
+        yield order[start:end]
+        start = end
+
+
+def _moved_together(batch: Batch, row: Tensor, left: Tensor, lengths: Tensor) -> tuple[Batch, Tensor]:
+    """The texts of these rows with only the positions ``left``, and where each of these positions was."""
+    width = int(lengths.max())
+    order = (~left).byte().argsort(dim=-1, stable=True)[:, :width]
+    inside = torch.arange(width, device=order.device) < lengths[:, None]
+    tokens = torch.where(inside, batch.text.tokens[row].gather(1, order), PAD)
+    text = Sequences(tokens, lengths, batch.mask[row].gather(1, order) & inside)
+    other = batch.second
+    second = None if other is None else Sequences(other.tokens[row], other.lengths[row], other.mask[row])
+    return Batch(text, batch.labels[row], batch.rows[row], batch.keys[row], second), order

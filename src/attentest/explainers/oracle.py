@@ -1,0 +1,49 @@
+"""The oracle: the truth that was planted in the corpus, as scores. The upper bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.errors import NotApplicable
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["Oracle"]
+
+
+@dataclass(frozen=True)
+class Oracle(Explainer):
+    """1 for the tokens that decide the label, 0 for the others, where the corpus's generator knows them.
+
+    It explains the label, not the model: a model that has learnt something else is not explained by it. The marks
+    do not travel with a batch, so that no other explainer can see them: an Examination hands them to ``of``.
+    """
+
+    name: ClassVar[str] = "oracle"
+    summary: ClassVar[str] = "the tokens that were planted to decide the label: the upper bound"
+    reference: ClassVar[str] = "—"
+    cost: ClassVar[str] = "nothing"
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """Refused: a batch has no marks."""
+        raise NotApplicable("explainer 'oracle' needs the corpus's planted truth: use it in a challenge.")
+
+    def of(
+        self, rationale: Bool[Tensor, "batch token"] | None, marks: str, mask: Bool[Tensor, "batch token"]
+    ) -> Float[Tensor, "batch token"]:
+        """The marks as scores; ``marks`` says where they come from: 'planted', 'human', or '' when nobody said."""
+        if rationale is None or marks != "planted":
+            found = "this one marks no tokens"
+            if rationale is not None:
+                found = f"this one's marks are {marks}" if marks else "nobody said where this one's marks come from"
+            raise NotApplicable(
+                f"explainer 'oracle' needs a corpus with planted truth, and {found}. Use one such as reviews."
+            )
+        return (rationale & mask).double()

@@ -1,0 +1,52 @@
+"""The slope of the target's margin at the input embeddings, which all gradient methods are made of."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.errors import InputError
+from attentest.explainers.budget import in_slices
+from attentest.explainers.explainer import margin
+from attentest.explainers.gradient import differentiable
+from attentest.models.subject import BASELINES, Reading, Subject
+
+__all__ = ["check_baselines", "check_path", "slopes", "target_of"]
+
+
+def check_path(explainer: str, path: str) -> None:
+    """Refuse a path that is neither 'full' nor 'detached'."""
+    if path not in ("full", "detached"):
+        raise InputError(f"{explainer}: path={path!r} must be 'full' or 'detached' (attention held fixed).")
+
+
+def check_baselines(explainer: str, baselines: str) -> None:
+    """Refuse a baseline that no subject knows."""
+    if baselines not in BASELINES:
+        raise InputError(f"{explainer}: baselines={baselines!r} must be one of {', '.join(BASELINES)}.")
+
+
+def target_of(reading: Reading, target: Int[Tensor, " batch"] | None) -> Int[Tensor, " batch"]:
+    """The class to explain: the given one, or the predicted one."""
+    return reading.predicted if target is None else target
+
+
+def slopes(
+    subject: Subject,
+    batch: Batch,
+    embeddings: Float[Tensor, "batch position embedding"],
+    target: Int[Tensor, " batch"],
+    path: str = "full",
+) -> Float[Tensor, "batch position embedding"]:
+    """∂margin/∂e of the target class at these embeddings, with attention in the path or held fixed."""
+
+    def part(rows: slice) -> Tensor:
+        with differentiable(subject):
+            leaf = embeddings[rows].detach().requires_grad_()
+            reading = subject.read(batch[rows], embeddings=leaf, detach_attention=path == "detached")
+            (slope,) = torch.autograd.grad(margin(reading.logits, target[rows]).sum(), leaf)
+        return slope
+
+    return torch.cat(in_slices(part, len(batch), len(batch)))

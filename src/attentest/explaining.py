@@ -1,0 +1,311 @@
+"""Explaining single texts: from a text and a finished run's model to scores by several methods, with certificates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attentest.data.batches import Batch, Encoded, bucketed
+from attentest.data.corpus import Split
+from attentest.data.new_texts import Cut, cut_like
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import InputError, NotApplicable, UnknownName
+from attentest.explainers import EXPLAINERS, Explainer
+from attentest.explainers.captum_adapter import Captum
+from attentest.explainers.certificates import delete_literally
+from attentest.explainers.deletion import Deletion
+from attentest.explainers.drops import output_of
+from attentest.explainers.gradient_norm import GradientNorm
+from attentest.explainers.interactions import INTERACTIONS, Interaction
+from attentest.explainers.leave_one_out import LeaveOneOut
+from attentest.explainers.slopes import target_of
+from attentest.explainers.smooth_grad import SmoothGrad
+from attentest.measures.divergence import total_variation
+from attentest.models.classifier import Classifier
+from attentest.models.subject import Reading, Subject
+from attentest.registry import text_of
+from attentest.report.explanation import Explanation, Pairs, Scored
+from attentest.store.folder import RunFolder, find_run
+from attentest.studies.execute import reproducibly
+from attentest.studies.run import MODEL, VOCABULARY
+from attentest.training.checkpoints import load_classifier, load_vocabulary
+
+__all__ = ["METHODS", "explain", "named"]
+
+#: What a text is explained with when nothing else is asked for: attention, and saliency of four kinds.
+METHODS = ("attention", "gradient_x_input", "integrated_gradients", "lrp", "deletion")
+#: Every pair of words is asked about, so the work grows with the square of the words, and more.
+MOST_PAIRED = 120
+#: At most so many words of a text are also taken out one by one, to compare.
+LOOPED = 100
+#: Differences between outputs in single precision are compared with no less than this.
+ROUNDED = 0.01
+
+
+@overload
+def explain(text: str, model: str | Path = ..., **choices: Any) -> Explanation: ...
+@overload
+def explain(text: Sequence[str], model: str | Path = ..., **choices: Any) -> list[Explanation]: ...
+def explain(
+    text: str | Sequence[str],
+    model: str | Path = "latest",
+    *,
+    methods: str | Sequence[str] | None = None,
+    target: str | None = None,
+    interactions: bool | str = False,
+    tokenizer: str | None = None,
+    runs: str | Path = "runs",
+) -> Explanation | list[Explanation]:
+    """How much each word of a text (or of several) mattered to a run's model, by several methods.
+
+    ``model`` is a run's folder, its id or the beginning of it, or 'latest' among ``runs``. ``methods`` are explainers
+    with their parameters, in a list or with commas between. ``target`` is the class to explain, by default the
+    predicted one. ``interactions`` asks for pairs of words too: True, or the name of a method. ``tokenizer`` overrides
+    how the run cut its texts.
+    """
+    texts = [text] if isinstance(text, str) else list(text)
+    chosen = tuple(map(EXPLAINERS.parse, METHODS if methods is None else named(methods)))
+    if not chosen:
+        raise InputError("methods=() must name at least one explainer, as ('attention', 'integrated_gradients').")
+    paired = (
+        INTERACTIONS.parse("pairwise_occlusion" if interactions is True else interactions) if interactions else None
+    )
+    loaded = _Loaded.of(find_run(str(model), Path(runs)))
+    wanted = loaded.index_of(target)
+    cut = loaded.cut(texts, tokenizer)
+    if paired is not None and (longest := max(map(len, cut.tokens))) > MOST_PAIRED:
+        raise InputError(
+            f"A text of {longest} words has {longest * (longest - 1) // 2:,} pairs: interactions are for texts of at "
+            f"most {MOST_PAIRED} words. Give a shorter one, or leave interactions out."
+        )
+    with reproducibly():
+        found = _explained(loaded, texts, cut, chosen, paired, wanted, strict=methods is not None)
+    return found[0] if isinstance(text, str) else found
+
+
+def named(methods: str | Sequence[str]) -> tuple[str, ...]:
+    """Each method once, from texts that may hold several: 'attention, lime(n_samples=50, seed=1)'."""
+    parts = [part.strip() for text in ([methods] if isinstance(methods, str) else methods) for part in _parted(text)]
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _parted(text: str) -> Iterator[str]:
+    """The text cut at commas that stand in no bracket and no quotation."""
+    start, depth, quote = 0, 0, ""
+    for place, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "," and not depth:
+            yield text[start:place]
+            start = place + 1
+        else:
+            depth += (character in "([") - (character in ")]")
+    yield text[start:]
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A finished run's model and all that is needed to put a new text to it."""
+
+    folder: RunFolder
+    model: Classifier
+    vocabulary: Vocabulary
+    classes: tuple[str, ...]
+    fields: dict[str, Any]
+
+    @classmethod
+    def of(cls, folder: RunFolder) -> _Loaded:
+        fields = folder.record["fields"]
+        model, _ = load_classifier(folder.verify(MODEL), torch.device("cpu"))
+        vocabulary = load_vocabulary(folder.verify(VOCABULARY))
+        return cls(folder, model, vocabulary, tuple(map(str, fields["corpus"]["classes"])), fields)
+
+    def index_of(self, target: str | None) -> int | None:
+        if target is not None and target not in self.classes:
+            raise UnknownName("class of this model", target, self.classes)
+        return None if target is None else self.classes.index(target)
+
+    def cut(self, texts: Sequence[str], tokenizer: str | None) -> Cut:
+        if not texts:
+            raise InputError("There is no text to explain: give at least one.")
+        cut = cut_like(texts, self.fields["corpus"], tokenizer)
+        for number, tokens in enumerate(cut.tokens, start=1):
+            if not tokens:
+                which = "The text" if len(texts) == 1 else f"Text {number} of {len(texts)}"
+                raise InputError(f"{which} is empty: there is no word to explain. Give a text with words in it.")
+        return cut
+
+    @property
+    def described(self) -> str:
+        """The model in a few words."""
+        model = self.fields.get("model", {})
+        return f"{model.get('encoder')}, {model.get('attention')} attention"
+
+
+def _explained(
+    loaded: _Loaded,
+    texts: Sequence[str],
+    cut: Cut,
+    chosen: tuple[Explainer, ...],
+    paired: Interaction | None,
+    wanted: int | None,
+    *,
+    strict: bool,
+) -> list[Explanation]:
+    """Texts of like length side by side; what is found for one does not depend on the others."""
+    ids = [hashlib.sha256("\0".join(tokens).encode()).hexdigest() for tokens in cut.tokens]
+    encoded = Encoded.of(Split.of(ids, cut.tokens, [0] * len(ids)), loaded.vocabulary)
+    done: dict[int, Explanation] = {}
+    for batch in (batch for batches in bucketed(encoded) for batch in batches):
+        with torch.no_grad():
+            reading = loaded.model.read(batch)
+        target = None if wanted is None else torch.full_like(reading.predicted, wanted)
+        scored, passed_over = _scored(loaded.model, batch, reading, chosen, target, strict)
+        pairs = _pairs(loaded.model, batch, reading, paired, target)
+        classes = target_of(reading, target).tolist()
+        chances = reading.logits.double().softmax(-1).tolist()
+        for place, row in enumerate(batch.rows.tolist()):
+            tokens = tuple(cut.tokens[row])
+            unknown = tuple(token not in loaded.vocabulary.index for token in tokens)
+            done[row] = Explanation(
+                text=texts[row],
+                tokens=tokens,
+                unknown=unknown,
+                classes=loaded.classes,
+                probabilities=tuple(chances[place]),
+                target=loaded.classes[classes[place]],
+                methods=tuple(each[place] for each in scored),
+                pairs=None if pairs is None else pairs[place],
+                run=str(loaded.folder.path),
+                model=loaded.described,
+                tokenisation=cut.how,
+                notes=(*_notes(cut, unknown), *passed_over),
+            )
+    return [done[row] for row in range(len(texts))]
+
+
+def _notes(cut: Cut, unknown: Sequence[bool]) -> list[str]:
+    notes = [f"Mind the words: {cut.warning}."] if cut.warning else []
+    if all(unknown):
+        notes.append("None of these words is known to the model: it reads every one as the same unknown word.")
+    return notes
+
+
+def _scored(
+    subject: Subject,
+    batch: Batch,
+    reading: Reading,
+    chosen: Sequence[Explainer],
+    target: Int[Tensor, " batch"] | None,
+    strict: bool,
+) -> tuple[list[list[Scored]], list[str]]:
+    """Every method's scores, text by text; a method that was not asked for by name may be passed over."""
+    found, passed_over = [], []
+    for explainer in chosen:
+        try:
+            first = explainer.explain(subject, batch, reading, target)
+        except NotApplicable as error:
+            if strict:
+                raise
+            passed_over.append(f"{text_of(explainer)} does not apply to this model: {error}")
+            continue
+        again = explainer.explain(subject, batch, reading, target).scores
+        certificate = {**first.certificate, "difference_when_repeated": _apart(first.scores, again)}
+        if isinstance(explainer, Deletion | LeaveOneOut):
+            literal, looped = _literal(explainer, subject, batch, reading, target)
+            tried = torch.where(looped, first.scores.double(), 0.0)
+            certificate["difference_from_a_loop"] = _apart(tried, literal, ROUNDED)
+            certificate["words_in_the_loop"] = looped.sum(-1).double()
+        numbers = {name: values.tolist() for name, values in certificate.items()}
+        rows = _ragged(first.scores, batch)
+        found.append(
+            [
+                Scored(
+                    text_of(explainer),
+                    explainer.summary,
+                    explainer.reference,
+                    explainer.cost,
+                    _is_signed(explainer),
+                    tuple(row.tolist()),
+                    {name: float(values[place]) for name, values in numbers.items()},
+                )
+                for place, row in enumerate(rows)
+            ]
+        )
+    return found, passed_over
+
+
+def _is_signed(explainer: Explainer) -> bool:
+    """Whether these parameters make scores that speak for or against a class."""
+    if isinstance(explainer, GradientNorm):
+        return explainer.norm == "sum"
+    if isinstance(explainer, SmoothGrad):
+        return _is_signed(EXPLAINERS.parse(explainer.of))
+    if isinstance(explainer, Captum):
+        return explainer.method != "Saliency"
+    return explainer.signed
+
+
+def _pairs(
+    subject: Subject,
+    batch: Batch,
+    reading: Reading,
+    method: Interaction | None,
+    target: Int[Tensor, " batch"] | None,
+) -> list[Pairs] | None:
+    if method is None:
+        return None
+    found = method.explain(subject, batch, reading, target)
+    numbers = {name: values.tolist() for name, values in found.certificate.items()}
+    about = text_of(method), method.summary, method.reference, method.cost
+    return [
+        Pairs(
+            *about,
+            tuple(map(tuple, scores[mask][:, mask].tolist())),
+            {name: float(values[place]) for name, values in numbers.items()},
+        )
+        for place, (scores, mask) in enumerate(zip(found.scores.double(), batch.mask, strict=True))
+    ]
+
+
+def _literal(
+    explainer: Deletion | LeaveOneOut, subject: Subject, batch: Batch, reading: Reading, target: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The same scores in a plain loop, every shortened text encoded by itself; of a long text, some words' alone."""
+    looped, each = torch.zeros_like(batch.mask), []
+    for row, mask in enumerate(batch.mask):
+        places = mask.nonzero()[:, 0]
+        places = places[:: -(-len(places) // LOOPED)]
+        looped[row, places] = True
+        each.append(delete_literally(subject, batch, row, places.tolist()))
+    without, whole = torch.stack(each), reading.logits.double()
+    if isinstance(explainer, LeaveOneOut):
+        change = total_variation(without.softmax(-1), whole.softmax(-1)[:, None])
+    else:
+        wanted = target_of(reading, target)
+        change = output_of(whole, wanted, explainer.output)[:, None] - output_of(without, wanted, explainer.output)
+    return torch.where(looped, change, 0.0), looped
+
+
+def _apart(one: Tensor, other: Tensor, least: float = 1e-300) -> Tensor:
+    """The largest difference of each text, as a share of its largest score; what is no number in both is alike."""
+    one, other = one.detach().double(), other.detach().double()
+    alike = one.isnan() & other.isnan()
+    apart = torch.where(alike, 0.0, (one - other).abs()).amax(-1)
+    scale = torch.maximum(one.nan_to_num().abs(), other.nan_to_num().abs()).amax(-1)
+    return apart / scale.clamp(min=least)
+
+
+def _ragged(scores: Tensor, batch: Batch) -> list[np.ndarray]:
+    values, mask = scores.detach().double().cpu().numpy(), batch.mask.cpu().numpy()
+    return [row[real] for row, real in zip(values, mask, strict=True)]

@@ -1,0 +1,30 @@
+"""How every page is made: templates whose values are made visible and escaped, whatever a template forgets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jinja2
+
+from attentest.report.tables import visible
+
+__all__ = ["environment"]
+
+
+def environment(**known: Any) -> jinja2.Environment:
+    """The templates of this package; ``known`` names what all of them may use."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("attentest.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= known
+    return made
+
+
+def _shown(value: Any) -> Any:
+    """Text with nothing hidden in it, and no line broken before a per cent sign."""
+    return visible(value).replace(" %", "\N{NO-BREAK SPACE}%") if type(value) is str else value

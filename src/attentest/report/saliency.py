@@ -1,0 +1,229 @@
+"""Attention against saliency: explainers ranked by what erasing their top words does, attention among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attentest.measures.bootstrap import resampled_means
+from attentest.measures.ranking import Dependence, Ranking, Standing, dependence, rank_methods
+from attentest.report.tables import in_words, interval_of, value_of
+from attentest.report.thresholds import FEWEST, said, tone_of
+from attentest.report.verdict import Line, Tone
+from attentest.store.findings import Findings
+from attentest.store.summary import Estimate, summarise
+
+__all__ = ["MARKS", "RANDOM", "Compared", "Row", "saliency_line", "saliency_table", "short"]
+
+#: How the findings call the order that puts marked words first, and how a random order is called here.
+MARKS, RANDOM = "marks", "random order"
+ATTENTION = "attention"
+REMOVED, KEPT = "normalised_comprehensiveness", "normalised_sufficiency"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One explainer in the table: its standing and what else erasing its top words shows."""
+
+    words: str
+    #: None for the marks, which are not ranked.
+    standing: Standing | None
+    #: 1: surely better than attention, −1: surely worse, 0: cannot be told apart.
+    beside_attention: int
+    removed: Estimate
+    kept: Estimate
+    until_flip: Estimate
+    #: None for a random order.
+    flipped: Estimate | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The findings of the challenge ``faithfulness``, read for a ranking of explainers under one way of erasing."""
+
+    findings: Findings
+    erasure: str
+
+    @classmethod
+    def of(cls, findings: Findings) -> Compared | None:
+        """Under the first way of erasing; None where attention is not among the explainers, or alone."""
+        ways = pc.unique(findings.table["erasure"]).to_pylist()
+        compared = cls(findings, ways[0]) if ways else None
+        if compared is None or ATTENTION not in compared.names or len(compared.names) < 2 or not compared.ranking:
+            return None
+        return compared
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The explainers, without the marks."""
+        found = pc.unique(self.findings.rows({"erasure": self.erasure})["explainer"]).to_pylist()
+        return [name for name in found if name != MARKS]
+
+    @cached_property
+    def ways(self) -> list[str]:
+        """The other ways of erasing in these findings."""
+        return [way for way in pc.unique(self.findings.table["erasure"]).to_pylist() if way != self.erasure]
+
+    def values(self, column: str, explainer: str, erasure: str = "") -> np.ndarray:
+        """One number for every text, not a number where it was not judged."""
+        rows = self.findings.rows({"explainer": explainer, "erasure": erasure or self.erasure})
+        judged = pc.if_else(pc.is_null(rows["not_judged"]), rows[column].cast(pa.float64()), None)
+        found: np.ndarray = judged.to_numpy()
+        return found
+
+    def table(self, column: str, erasure: str = "") -> dict[str, np.ndarray]:
+        """The column of every explainer, and of a random order."""
+        every = {name: self.values(column, name, erasure) for name in self.names}
+        return every | {RANDOM: self.values(f"random_{column}", self.names[0], erasure)}
+
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """By what removing the top words does; None where no text was judged for all explainers."""
+        table = self.table(REMOVED)
+        if np.isnan(np.stack(list(table.values()))).any(0).all():
+            return None
+        return rank_methods(table)
+
+    @property
+    def best(self) -> str:
+        """The best explainer that is not attention."""
+        assert self.ranking is not None
+        return next(one.name for one in self.ranking.standings if one.name not in (ATTENTION, RANDOM))
+
+    @cached_property
+    def share(self) -> Estimate:
+        """Where attention lies between a random order (0) and the best other explainer (1), whichever that is."""
+        table = self.table(REMOVED)
+        names = [ATTENTION, RANDOM, *(name for name in table if name not in (ATTENTION, RANDOM))]
+        sample = np.stack([table[name] for name in names], axis=1)
+        judged = sample[~np.isnan(sample).any(1)]
+        drawn = np.concatenate([judged.mean(0)[None], resampled_means(judged)])
+        room = drawn[:, 2:].max(1) - drawn[:, 1]
+        shares = (drawn[:, 0] - drawn[:, 1]) / np.where(room > 0, room, np.nan)
+        low, high = np.quantile(shares[1:], [0.025, 0.975]) if len(judged) > 1 else (math.nan, math.nan)
+        value, missing = float(shares[0]), len(sample) - len(judged)
+        return Estimate(value, float(low), float(high), math.nan, len(judged), missing, "bootstrap 95 %")
+
+    def rows(self) -> Iterator[Row]:
+        """The explainers from the best to the worst, a random order among them; marks, where there are any, last."""
+        assert self.ranking is not None
+        for standing in self.ranking.standings:
+            apart = 0 if standing.name == ATTENTION else self.ranking.told_apart(standing.name, ATTENTION)
+            yield self._row(standing.name, standing, apart)
+        if len(marked := self.values(REMOVED, MARKS)) and not np.isnan(marked).all():
+            yield self._row(MARKS, None, 0)
+
+    def _row(self, name: str, standing: Standing | None, apart: int) -> Row:
+        random = name == RANDOM
+        removed, kept, until = (
+            _summed(self.values(f"random_{column}", self.names[0]) if random else self.values(column, name))
+            for column in (REMOVED, KEPT, "until_flip")
+        )
+        flipped = None if random else _summed(self.values("flipped", name), "fraction")
+        words = {RANDOM: RANDOM, MARKS: "marked words"}.get(name) or short(name, self.names)
+        return Row(words, standing, apart, removed, kept, until, flipped)
+
+    def depends(self) -> Iterator[tuple[str, Dependence]]:
+        """For every other way of erasing: whether the ranking would be another one."""
+        for way in self.ways:
+            tables = [{k: v for k, v in self.table(REMOVED, w).items() if k != RANDOM} for w in (self.erasure, way)]
+            if not np.isnan(np.stack([v for table in tables for v in table.values()])).any(0).all():
+                yield way, dependence(*tables)
+
+    def turned(self) -> Iterator[str]:
+        """The same in words."""
+        for way, other in self.depends():
+            turned = "; ".join(f"{short(a, self.names)} before {short(b, self.names)}" for a, b in other.reversed)
+            tau = f"(τ = {other.tau.mean:.2f})"
+            if turned:
+                yield f"By {way} the ranking is another one {tau}: it turns {turned}."
+            elif other.lost:
+                yield f"By {way} no conclusion turns {tau}, but {len(other.lost)} of them hold in one way only."
+            else:
+                yield f"By {way} the conclusions are the same {tau}."
+
+
+def _summed(values: np.ndarray, statistic: str = "mean") -> Estimate:
+    there = values[~np.isnan(values)]
+    return summarise(there, len(values) - len(there), statistic)
+
+
+def short(name: str, names: list[str]) -> str:
+    """An explainer's name without its parameters, unless another one differs only in them."""
+    plain = name.partition("(")[0]
+    alone = sum(other.partition("(")[0] == plain for other in names) < 2
+    return in_words(plain) if alone else name
+
+
+def saliency_line(faithfulness: Findings) -> Line | None:
+    """Does erasing what attention puts first do as much as erasing what saliency puts first?"""
+    compared = Compared.of(faithfulness)
+    if compared is None or compared.ranking is None:
+        return None
+    ranking, share, best = compared.ranking, compared.share, compared.best
+    words = {
+        "supports": "Erasing the words that attention puts first does about as much as for the best explainer.",
+        "against": "Erasing the words that attention puts first does far less than for the best explainer.",
+        "mixed": "Erasing the words that attention puts first does more than erasing random ones, and less than for "
+        "the best explainer.",
+    }
+    tone: Tone = tone_of("saliency", share)
+    reading = said(words, tone, share)
+    if ranking.told_apart(best, RANDOM) <= 0 and share.judged >= FEWEST:
+        tone = "unsettled"
+        reading = "No explainer does more than erasing words at random, so that there is nothing to compare with."
+    own, leader, chance = (ranking[name].mean.mean for name in (ATTENTION, best, RANDOM))
+    named = short(best, compared.names)
+    reading += (
+        f" Of what erasing words ({compared.erasure}) can do, from the least (0) to the most (1): attention {own:.2f}, "
+        f"{named} {leader:.2f}, a random order {chance:.2f}. {_ranked(compared, ranking)}"
+    )
+    reading = " ".join([reading, *compared.turned()])
+    return Line(
+        "saliency",
+        "Does erasing attention's top words do as much as erasing saliency's? (faithfulness)",
+        f"{share} of the way from a random order to the best explainer",
+        reading,
+        tone,
+        share,
+        "tokens",
+    )
+
+
+def _ranked(compared: Compared, ranking: Ranking) -> str:
+    """Attention's place, and who is surely better."""
+    own = ranking[ATTENTION]
+    better = [short(name, compared.names) for name in compared.names if ranking.told_apart(name, ATTENTION) > 0]
+    who = f"surely better: {', '.join(better)}" if better else "none is surely better"
+    return f"Attention ranks {_place(own)} of {len(ranking.standings)}, a random order among them; {who}."
+
+
+def _place(standing: Standing) -> str:
+    low, high = standing.rank_low, standing.rank_high
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
+    """The explainers from the best to the worst, and whether their order depends on the way of erasing, as text."""
+    compared = None if faithfulness is None else Compared.of(faithfulness)
+    if compared is None:
+        return None
+    beside = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
+    rows = [
+        {
+            "words": row.words,
+            "rank": "–" if row.standing is None else _place(row.standing),
+            "beside": "–" if row.words == ATTENTION or row.standing is None else beside[row.beside_attention],
+            "numbers": [(value_of(e, "mean"), interval_of(e, "mean")) for e in (row.removed, row.kept, row.until_flip)],
+            "never": "–" if row.flipped is None else f"{100 * (1 - row.flipped.value):.1f} %",
+        }
+        for row in compared.rows()
+    ]
+    return {"erasure": compared.erasure, "rows": rows, "turned": list(compared.turned())}

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.report.test_page import Outline
+from tests.studies.test_run import small
+
+from attentest.challenges.faithfulness import MARKS as WRITTEN
+from attentest.challenges.faithfulness import Faithfulness
+from attentest.report.figures import faithfulness_overview, svg
+from attentest.report.judge import judge, weigh
+from attentest.report.page import page
+from attentest.report.saliency import MARKS, RANDOM, Compared, saliency_line, saliency_table, short
+from attentest.store.findings import Findings
+from attentest.studies.execute import execute
+
+
+def findings(count: int = 200, chance: float = 0.2, missing: int = 0, **means: float | tuple[float, ...]) -> Findings:
+    """Explainers with these means (one for each way of erasing), the texts' own levels shared by all of them."""
+    rng = np.random.default_rng(0)
+    level = rng.normal(0, 0.1, count)
+    tables = []
+    for name, given in means.items():
+        for way, mean in zip(("delete", "mask"), given if isinstance(given, tuple) else (given,), strict=False):
+            removed = np.clip(mean + level + rng.normal(0, 0.02, count), 0, 1)
+            judged = np.arange(count) >= missing
+            columns = {
+                "normalised_comprehensiveness": removed,
+                "normalised_sufficiency": removed,
+                "until_flip": 1 - removed,
+            }
+            random = np.clip(chance + level, 0, 1)
+            tables.append(
+                pa.table(
+                    {
+                        "id": [f"text-{i}" for i in range(count)],
+                        "explainer": [name] * count,
+                        "erasure": [way] * count,
+                        **{c: pa.array(v, mask=~judged) for c, v in columns.items()},
+                        **{f"random_{c}": pa.array(random, mask=~judged) for c in columns},
+                        "flipped": pa.array(removed > 0.3, mask=~judged),
+                        "predicted": pa.array([0] * count, pa.int32()),
+                        "not_judged": pa.array([None if ok else "fewer than two tokens" for ok in judged], pa.string()),
+                    }
+                )
+            )
+    return Findings("faithfulness", (), pa.concat_tables(tables))
+
+
+@pytest.mark.parametrize(
+    ("attention", "tone"),
+    [(0.78, "supports"), (0.5, "mixed"), (0.25, "against"), (0.1, "against"), (0.65, "unsettled")],
+)
+def test_the_line_says_where_attention_lies_between_chance_and_the_best_explainer(attention, tone):
+    line = saliency_line(findings(attention=attention, lrp=0.8, gradient=0.4))
+    assert line.tone == tone
+    assert line.estimate.value == pytest.approx((attention - 0.2) / 0.6, abs=0.03)
+    assert line.estimate.low < line.estimate.value < line.estimate.high
+    assert "lrp 0.80" in line.reading
+    assert "a random order 0.20" in line.reading
+    assert line.reading.endswith(".")
+    assert line.about == "tokens"
+
+
+def test_a_better_attention_than_every_explainer_ranks_first():
+    line = saliency_line(findings(attention=0.9, lrp=0.7, gradient=0.4))
+    assert line.tone == "supports"
+    assert line.estimate.value > 1
+    assert "Attention ranks 1 of 4" in line.reading
+    assert "none is surely better" in line.reading
+
+
+def test_those_surely_better_are_named():
+    line = saliency_line(findings(attention=0.5, lrp=0.7, occlusion=0.8, gradient=0.4))
+    assert "surely better: lrp, occlusion." in line.reading
+    assert "Attention ranks 3 of 5" in line.reading
+
+
+def test_where_no_explainer_beats_chance_nothing_is_settled():
+    line = saliency_line(findings(attention=0.2, lrp=0.2))
+    assert line.tone == "unsettled"
+    assert "No explainer does more than erasing words at random" in line.reading
+
+
+def test_few_texts_settle_nothing():
+    line = saliency_line(findings(count=20, attention=0.7, lrp=0.8))
+    assert line.tone == "unsettled"
+    assert "20 texts are too few" in line.reading
+
+
+def test_texts_that_were_not_judged_are_counted():
+    line = saliency_line(findings(attention=0.7, lrp=0.8, missing=30))
+    assert (line.estimate.judged, line.estimate.not_judged) == (170, 30)
+
+
+@pytest.mark.parametrize(
+    "found", [findings(lrp=0.5, gradient=0.4), findings(attention=0.5), findings(attention=0.5, lrp=0.6, missing=200)]
+)
+def test_without_attention_or_anything_to_compare_it_with_there_is_no_line(found):
+    assert saliency_line(found) is None
+    assert saliency_table(found) is None
+
+
+def test_a_ranking_that_depends_on_the_way_of_erasing_is_owned_up_to():
+    turned = saliency_line(findings(attention=(0.7, 0.4), lrp=(0.5, 0.6), gradient=(0.3, 0.3)))
+    assert "By mask the ranking is another one" in turned.reading
+    assert "it turns attention before lrp" in turned.reading
+    same = saliency_line(findings(attention=(0.7, 0.6), lrp=(0.5, 0.4)))
+    assert "By mask the conclusions are the same (τ = 1.00)." in same.reading
+    lost = saliency_line(findings(attention=(0.7, 0.4), lrp=(0.5, 0.4), gradient=(0.3, 0.2)))
+    assert "By mask no conclusion turns" in lost.reading
+
+
+def test_the_table_ranks_explainers_and_puts_marks_last():
+    table = saliency_table(findings(attention=0.5, lrp=0.7, marks=0.9))
+    assert [row["words"] for row in table["rows"]] == ["lrp", "attention", RANDOM, "marked words"]
+    assert [row["rank"] for row in table["rows"]] == ["1", "2", "3", "–"]
+    assert [row["beside"] for row in table["rows"]] == ["surely better", "–", "surely worse", "–"]
+    assert WRITTEN == MARKS
+
+
+def test_parameters_are_shown_only_where_they_tell_two_apart():
+    names = ["integrated_gradients(n_steps=8)", "gradient", "gradient(path='full')"]
+    assert [short(name, names) for name in names] == ["integrated-gradients", "gradient", "gradient(path='full')"]
+
+
+def test_the_figure_has_a_dot_for_every_explainer_and_lines_for_chance_and_the_limit():
+    text = svg(faithfulness_overview(findings(attention=0.5, lrp=0.7, marks=0.9)))
+    for words in ("attention", "lrp", "marked words", RANDOM, "most found"):
+        assert words in text
+
+
+def test_erasure_can_lower_what_stands_for_tokens_and_never_raise_it():
+    from tests.report.test_judge import lines
+
+    assert weigh(lines(stands="supports", saliency="against")).stands == "mixed"
+    assert weigh(lines(stands="mixed", saliency="supports")).stands == "mixed"
+
+
+def test_a_real_run_has_the_line_the_table_and_the_figure(tmp_path):
+    challenge = Faithfulness(("attention", "gradient", "lrp"), ("delete", "mask"))
+    run = execute(small(challenges=(challenge,)), tmp_path)
+    verdict = judge(run)
+    line = next(line for line in verdict.lines if line.key == "saliency")
+    assert line.estimate.judged > 0
+    assert "By mask" in line.reading
+    outline = Outline(page(run, verdict))
+    assert outline.count("section", id="saliency") == 1
+    assert "Whose top words matter most to the prediction?" in outline.text
+    name = next(name for name in run.challenges if name.startswith("faithfulness"))
+    assert Compared.of(run.findings(name)).ways == ["mask"]
+
+
+def test_ranking_explainers_does_not_import_torch():
+    code = "import sys, attentest.report.saliency; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -3,10 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
 
+from attentest.challenges import Examination
+from attentest.challenges.faithfulness import Faithfulness
 from attentest.challenges.randomisation import Randomisation
 from attentest.challenges.rationale import Rationale
 from attentest.data.batches import Batch
@@ -22,16 +26,18 @@ from attentest.store.scores import Scores, Texts, keep_scores
 from attentest.studies.run import code_of
 
 
-def kept(folder: Path, split: Split, name: str = "mine", seed: int = 0) -> tuple[Precomputed, list[np.ndarray]]:
-    """Random scores of a split's texts, imported."""
+def kept(
+    folder: Path, split: Split, seed: int = 0, values: list[np.ndarray] | None = None
+) -> tuple[Precomputed, list[np.ndarray]]:
+    """Scores of a split's texts, random unless given, imported."""
     rng = np.random.default_rng(seed)
     run = RunFolder.create(folder, {"seed": 0}, {})
     (folder / "findings").mkdir(exist_ok=True)
     count = len(split)
-    values = [rng.normal(size=length) for length in split.lengths]
+    values = values or [rng.normal(size=length) for length in split.lengths]
     tokens = tuple(map(tuple, split.table["tokens"].to_pylist()))
     texts = Texts(tuple(split.ids), tokens, (0,) * count, ((0.5, 0.5),) * count, ("a", "b"))
-    return Precomputed(file=str(keep_scores(run, name, Scores("x", texts, tuple(values)), "test"))), values
+    return Precomputed(file=str(keep_scores(run, "mine", Scores("x", texts, tuple(values)), "test"))), values
 
 
 @pytest.fixture
@@ -57,6 +63,20 @@ def test_its_text_form_is_its_identity_in_every_challenge(made, tmp_path):
     explainer, _ = kept(tmp_path / "run", split)
     assert EXPLAINERS.parse(text_of(explainer)) == explainer
     assert Rationale(explainers=(text_of(explainer),)).explained_by == (text_of(explainer),)
+
+
+def test_challenges_judge_it_like_the_explainer_whose_scores_it_holds(made, tmp_path):
+    split, model, batch = made
+    scores = EXPLAINERS.parse("gradient").scores(model, batch, model.read(batch)).double()
+    values = [row[mask].numpy() for row, mask in zip(scores, batch.mask, strict=True)]
+    twin, _ = kept(tmp_path / "run", split, values=values)
+    tokens = pa.concat_arrays(split.table["tokens"].chunks)
+    names = ("gradient", text_of(twin))
+    with torch.no_grad():
+        table = Faithfulness(explainers=names).examine(Examination(model, batch, model.read(batch), 0, tokens))
+    own, theirs = (table.filter(pc.equal(table["explainer"], name)).drop_columns(["explainer"]) for name in names)
+    assert len(own) == len(split)
+    assert own.equals(theirs)
 
 
 def test_other_scores_are_another_version_of_the_findings(made, tmp_path):

@@ -65,6 +65,9 @@ def _rest(fields: dict[str, Any]) -> str:
     said = []
     if fields["model"].get("head"):
         said.append(str(fields["model"]["head"]))
+    if removal := fields.get("removal"):
+        how = "masked" if removal["by"] == "mask" else "deleted"
+        said.append(f"{removal['share']:.0%} {how} by {removal['explainer']}")
     if fields["limit"]:
         said.append(f"{fields['limit']} texts")
     return ", ".join(said)

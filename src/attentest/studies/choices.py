@@ -20,6 +20,7 @@ from attentest.models.heads import HEADS
 from attentest.registry import Registry
 from attentest.studies.describe import describe_run
 from attentest.studies.presets import preset
+from attentest.studies.run import Removal
 from attentest.training.loop import Training
 
 __all__ = ["CHOICES", "check_choice", "check_together"]
@@ -68,6 +69,12 @@ def _check_name(key: str, value: Any) -> None:
         raise UnknownName("tokenizer", value, TOKENIZERS)
     elif key == "learning_rate":
         Training(learning_rate=value)
+    elif key == "removal":
+        EXPLAINERS.parse(value)
+    elif key == "removal_share":
+        Removal("random", value)
+    elif key == "removal_by":
+        Removal("random", 0.5, value)
     elif key == "challenges":
         for text in value:
             for explainer in CHALLENGES.parse(text).explained_by:
@@ -83,6 +90,8 @@ def check_together(choices: Mapping[str, Any], label: str) -> None:
     for key in ("text_column", "label_column", "id_column", "tokenizer"):
         if key in choices and "data" not in choices:
             raise InputError(f"cell {label}: {key!r} is for files; a corpus by name has its own. Leave it out.")
+    if ("removal" in choices) != ("removal_share" in choices):
+        raise InputError(f"cell {label}: 'removal' names an explainer, 'removal_share' how much goes: give both.")
     if "corpus" in choices:
         task = getattr(CORPORA.parse(choices["corpus"]), "task", "single")
         if task != "single":

@@ -20,7 +20,7 @@ from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
 from attentest.store.folder import RunFolder
 from attentest.studies.presets import preset as preset_named
-from attentest.studies.run import Run
+from attentest.studies.run import Removal, Run
 
 __all__ = ["describe_run", "vectors_file"]
 
@@ -28,6 +28,7 @@ __all__ = ["describe_run", "vectors_file"]
 MAKING = (
     *("min_frequency", "encoder", "attention", "head", "embedding", "vectors"),
     *("preset", "epochs", "batch_size", "learning_rate", "clip", "patience"),
+    *("removal", "removal_share", "removal_by"),
 )
 
 
@@ -57,6 +58,9 @@ def describe_run(
     challenges: Sequence[str] = DEFAULT,
     seed: int = 0,
     limit: int = 0,
+    removal: str | None = None,
+    removal_share: float = 0.0,
+    removal_by: str = "mask",
 ) -> Run:
     """The run that these choices describe, everything checked before any work begins."""
     if corpus is not None and data is not None:
@@ -127,6 +131,7 @@ def describe_run(
         missing_vectors=defaults.missing_vectors,
         model_from=source,
         tokenizer=words if data is not None else "",
+        removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
     )
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 
 from attentest.challenges import Challenge, Examination
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
+from attentest.measures.human_agreement import Annotations
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
@@ -61,6 +63,34 @@ class _Marks:
         return out.to(batch.mask.device)
 
 
+@dataclass(frozen=True)
+class _People:
+    """What each person marked, as flat flags: text by text, person by person."""
+
+    counts: np.ndarray
+    values: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, split: Split) -> _People | None:
+        if not split.has("annotations"):
+            return None
+        column = split.table["annotations"]
+        counts = pc.list_value_length(column).fill_null(0).to_numpy()
+        values = pc.list_flatten(pc.list_flatten(column)).to_numpy()
+        return cls(counts, values, np.concatenate([[0], np.cumsum(counts * split.lengths)]))
+
+    def batch(self, batch: Batch) -> Annotations:
+        """The flags of a batch, with room for as many people as any text has."""
+        mask, rows = batch.mask.cpu(), batch.rows.cpu().numpy()
+        there = torch.from_numpy(np.arange(self.counts.max(initial=0)) < self.counts[rows, None])
+        marked = there[:, :, None] & mask[:, None]
+        flags = torch.zeros_like(marked)
+        parts = [self.values[self.offsets[row] : self.offsets[row + 1]] for row in rows]
+        flags[marked] = torch.from_numpy(np.concatenate(parts).astype(bool))
+        return Annotations(flags.to(batch.mask.device), there.to(batch.mask.device))
+
+
 def examine(
     subject: Subject,
     split: Split,
@@ -78,7 +108,7 @@ def examine(
     Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
     depend on how many there are. ``meaning`` says what the split's marks are: planted, human, or nothing.
     """
-    marks, tokens = _Marks.of(split), Split(split.table.select(["tokens"]))
+    marks, people, tokens = _Marks.of(split), _People.of(split), Split(split.table.select(["tokens"]))
 
     def examined(batch: Batch) -> dict[str, pa.Table]:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
@@ -104,6 +134,7 @@ def examine(
             tokens.take(batch.rows.cpu().numpy()).table["tokens"].chunk(0),
             None if marks is None else marks.batch(batch),
             marks=meaning,
+            annotations=None if people is None else people.batch(batch),
         )
         found = {
             name: _with_prediction(challenge.examine(examination), examination)

@@ -8,6 +8,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from attentest.registry import text_of
 from attentest.store.atomic import make_folder, replacing, write_text
 from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.examine import examine
+from attentest.studies.removal import ranks_of, without_top
 from attentest.studies.run import COUNTS, MODEL, TEXTS, VOCABULARY, Run, file_name, hashes
 from attentest.training.checkpoints import (
     load_classifier,
@@ -59,6 +61,7 @@ def execute(
     with _opened(run, root, device, fresh, progress) as (folder, where):
         if is_complete(run, folder, progress.say):
             return folder
+        run = _without_removed(run, root, device, progress)
         model, vocabulary = _model(run, folder, where, progress)
         split = run.examined()
         wanted = _applicable(run, folder, model, split, progress)
@@ -94,8 +97,20 @@ def execute(
 def train(run: Run, root: Path, *, device: str = "cpu", fresh: bool = False, progress: Progress = SILENT) -> RunFolder:
     """Only train (or find the trained model) and keep it."""
     with _opened(run, root, device, fresh, progress) as (folder, where):
-        _model(run, folder, where, progress)
+        _model(_without_removed(run, root, device, progress), folder, where, progress)
         return folder
+
+
+def _without_removed(run: Run, root: Path, device: str, progress: Progress) -> Run:
+    """The run with the texts that its removal leaves: trains, or finds, the first model and asks its explainer."""
+    if run.removal is None:
+        return run
+    first = replace(run, removal=None, challenges=())
+    folder = train(first, root, device=device, progress=progress)
+    with folder.locked(progress.say), reproducibly():
+        model, vocabulary = _model(first, folder, _device(device), progress)
+        ranks = ranks_of(folder, model, vocabulary, run.corpus, run.removal.explainer, progress)
+    return replace(run, reduced=without_top(run.corpus, ranks, run.removal))
 
 
 def is_complete(run: Run, folder: RunFolder, say: Callable[[str], None] = lambda line: None) -> bool:
@@ -135,7 +150,7 @@ def _model(run: Run, folder: RunFolder, device: torch.device, progress: Progress
     """The run's trained model and vocabulary: its own, another run's that trained the same, or trained now."""
     path, say = folder.path, progress.say
     if not folder.is_finished(COUNTS, say):
-        write_text(path / COUNTS, json.dumps(_counts(run.corpus), indent=1) + "\n")
+        write_text(path / COUNTS, json.dumps(_counts(run.texts), indent=1) + "\n")
         folder.finish(COUNTS)
     if folder.is_finished(MODEL, say) and folder.is_finished(VOCABULARY, say):
         model, _ = load_classifier(path / MODEL, device)
@@ -185,7 +200,7 @@ def _counts(corpus: Corpus) -> dict[str, Any]:
 def _training_texts(run: Run, source: Path | None) -> bytes:
     """The hashes of the texts the model was trained on, as another run kept them or from the corpus itself."""
     if source is None:
-        return np.unique(hashes(run.corpus["train"])).tobytes()
+        return np.unique(hashes(run.texts["train"])).tobytes()
     kept = source / TEXTS
     return kept.read_bytes() if kept.is_file() else b""
 
@@ -227,7 +242,7 @@ def _borrowed(run: Run, folder: RunFolder, name: str, challenge: Challenge) -> b
 def _trained(
     run: Run, path: Path, device: torch.device, progress: Progress
 ) -> tuple[Classifier, Vocabulary, dict[str, Any]]:
-    corpus = run.corpus
+    corpus = run.texts
     vocabulary = Vocabulary.from_split(corpus["train"], corpus.min_frequency)
     vectors, coverage = None, None
     size = run.architecture.embedding

@@ -24,7 +24,7 @@ from attentest.store.folder import RunFolder
 from attentest.studies.version import version_of
 from attentest.training.loop import Training
 
-__all__ = ["Run", "file_name"]
+__all__ = ["Removal", "Run", "file_name"]
 
 MODEL, VOCABULARY, TEXTS, COUNTS = "model.safetensors", "vocabulary.json", "training-texts.u64", "corpus.json"
 #: The modules that decide what is trained, and what is found apart from the challenges themselves.
@@ -35,6 +35,27 @@ FINDS = ("attentest.studies.examine", "attentest.models.classifier")
 def default_challenges() -> tuple[Challenge, ...]:
     """What an audit runs when nothing else is asked for."""
     return tuple(CHALLENGES.parse(name) for name in DEFAULT)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Remove and retrain (ROAR): the model is trained on texts without the tokens that an explainer ranks highest.
+
+    The explainer explains a first model of the same kind and seed, trained on the whole texts.
+    """
+
+    explainer: str
+    #: The share of every text's tokens that is removed.
+    share: float
+    #: "mask": the unknown word takes their place; "delete": they are gone.
+    by: Literal["mask", "delete"] = "mask"
+
+    def __post_init__(self) -> None:
+        EXPLAINERS.parse(self.explainer)
+        if not 0 < self.share < 1:
+            raise InputError(f"removal_share={self.share} must lie between 0 and 1.")
+        if self.by not in ("mask", "delete"):
+            raise InputError(f"removal_by={self.by!r} must be 'mask' or 'delete'.")
 
 
 @dataclass(frozen=True)
@@ -57,6 +78,15 @@ class Run:
     #: How texts were tokenised, kept so that a saved model meets new texts the same way.
     tokenizer: str = ""
     lowercase: bool = True
+    #: Train and examine on texts without the tokens that mattered most to a first model.
+    removal: Removal | None = None
+    #: The corpus after the removal, once it is known.
+    reduced: Corpus | None = field(default=None, compare=False)
+
+    @property
+    def texts(self) -> Corpus:
+        """What is trained and examined on: the corpus, or what a removal left of it."""
+        return self.corpus if self.reduced is None else self.reduced
 
     @cached_property
     def fields(self) -> dict[str, Any]:
@@ -96,7 +126,7 @@ class Run:
         """A hash of what decides the trained model: runs that ask it other questions share it."""
         fields = self.fields
         corpus = {name: fields["corpus"][name] for name in ("digest", "classes", "task")}
-        decides = {"corpus": corpus, **{name: fields[name] for name in ("model", "training", "seed")}}
+        decides = {"corpus": corpus, **{name: fields.get(name) for name in ("model", "training", "removal", "seed")}}
         return _hash({**decides, "code": fields["code"]["model"]})
 
     def findings_key(self, challenge: Challenge) -> str:
@@ -129,6 +159,7 @@ class Run:
         return {
             "model": self.architecture.to_record() | {"vectors": vectors},
             "training": asdict(self.training),
+            **({} if self.removal is None else {"removal": {**asdict(self.removal), "code": _explained(self.removal)}}),
         }
 
     def seen_in_training(self) -> int:
@@ -148,7 +179,7 @@ class Run:
 
     def examined(self) -> Split:
         """The split that is examined, or a sample of it that depends on the seed alone."""
-        split = self.corpus[self.split]
+        split = self.texts[self.split]
         if not len(split):
             raise InputError(f"Corpus {self.corpus.name!r}: split {self.split!r} is empty, nothing to examine.")
         if self.limit and self.limit < len(split):
@@ -163,6 +194,10 @@ def code_of(challenge: Challenge) -> str:
     modules = sorted({type(explainer).__module__ for explainer in explainers})
     read = [explainer.fingerprint for explainer in explainers if isinstance(explainer, Precomputed)]
     return "+".join([version_of(*FINDS, type(challenge).__module__, *modules), *read])
+
+
+def _explained(removal: Removal) -> str:
+    return version_of("attentest.studies.removal", type(EXPLAINERS.parse(removal.explainer)).__module__)
 
 
 def file_name(challenge: Challenge) -> str:

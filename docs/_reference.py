@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,9 @@ from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.store.findings import Measure
 from attentest.studies.presets import PRESETS
 from attentest.training.loop import Training
+
+sys.path.insert(0, str(Path(__file__).parent))
+from _papers import papers
 
 __all__ = ["WORDS", "commands", "pages", "write"]
 
@@ -78,6 +82,7 @@ def pages() -> dict[str, str]:
         "thresholds.md": "\n\n".join(_thresholds_page()),
         "command-line.md": "\n\n".join(_command_line_page()),
         "errors.md": "\n\n".join(_errors_page()),
+        **papers(),
     }
     return {name: f"{text}\n" for name, text in found.items()}
 

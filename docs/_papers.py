@@ -1,0 +1,78 @@
+"""The pages that hold a paper's published figures beside ours, written from the table that comes with attentest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from attentest.papers import PAPERS
+from attentest.papers.claims import Claim, Direction
+from attentest.papers.outcome_files import committed
+from attentest.papers.outcomes import Outcome
+
+__all__ = ["papers"]
+
+MARKS = {"agrees": "✓", "differs": "✗", "unsettled": "?"}
+
+
+def papers() -> dict[str, str]:
+    """File names to Markdown, for every paper with a table."""
+    found = {}
+    for name, paper in PAPERS.items():
+        outcomes = committed(name)
+        if outcomes is not None:
+            found[f"claims-{name}.md"] = "\n\n".join(_page(paper.citation, outcomes))
+    return found
+
+
+def _page(citation: str, outcomes: list[Outcome]) -> Iterator[str]:
+    yield f"# {citation}: published and ours"
+    settled = [outcome for outcome in outcomes if outcome.settled]
+    made = sorted({f"{o.device}, torch {o.torch}" for o in settled if o.device})
+    yield (
+        f"Measured with attentest {settled[0].attentest if settled else ''} on {'; '.join(made)}. "
+        "✓ agrees, ✗ differs, ? not settled; "
+        "≠ marks what was not measured like for like (other texts, vectors or settings than the paper's; see "
+        "`attentest claims` for the difference in words). Intervals are over seeds and texts. Figures that the authors "
+        "only released, and those we have none for, are in the CSV file and in `attentest claims --all`."
+    )
+    yield "## Directions"
+    yield _table(
+        ("conclusion", "corpus", "ours", ""), [_direction(o) for o in settled if isinstance(o.claim, Direction)]
+    )
+    tables = dict.fromkeys(o.claim.table for o in settled if isinstance(o.claim, Claim) and o.claim.source == "printed")
+    for table in tables:
+        yield f"## {table}"
+        rows = [_figure(o) for o in settled if isinstance(o.claim, Claim) and o.claim.table == table]
+        yield _table(("corpus", "model", "measure", "published", "ours", "seeds", ""), rows)
+
+
+def _direction(outcome: Outcome) -> tuple[str, ...]:
+    claim = outcome.claim
+    assert isinstance(claim, Direction)
+    return (claim.rule.reading, claim.corpus, _ours(outcome), _mark(outcome))
+
+
+def _figure(outcome: Outcome) -> tuple[str, ...]:
+    claim = outcome.claim
+    assert isinstance(claim, Claim)
+    group = f", class {claim.group}" if claim.group else ""
+    model = ", ".join(part for part in (claim.model, claim.attention) if part)
+    seeds = str(len(outcome.seeds)) if outcome.seeds else ""
+    return (claim.corpus, model, f"{claim.measure}{group}", claim.printed, _ours(outcome), seeds, _mark(outcome))
+
+
+def _ours(outcome: Outcome) -> str:
+    if math.isnan(outcome.low):
+        return f"{outcome.ours:,.4g}" if outcome.ours < 1000 else f"{outcome.ours:,.0f}"
+    return f"{outcome.ours:.3f} [{outcome.low:.3f}, {outcome.high:.3f}]"
+
+
+def _mark(outcome: Outcome) -> str:
+    return f"{MARKS[outcome.status]}{'' if outcome.like_for_like else ' ≠'}"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines)

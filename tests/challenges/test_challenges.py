@@ -13,6 +13,7 @@ from tests.conftest import classifier, made_up_split, whole
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination, ragged
 from attentest.errors import InputError
+from attentest.measures.human_agreement import Annotations
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.models.subject import DecodedReading
@@ -37,7 +38,9 @@ def examination(classes: int = 2, low: int = 1, high: int = 9, affine: bool = Tr
         )
     marks = torch.zeros_like(batch.mask)
     marks[batch.mask] = torch.tensor([m for row in split.table["rationale"].to_pylist() for m in row])
-    return Examination(model, batch, reading, 0, pa.concat_arrays(split.table["tokens"].chunks), marks)
+    tokens = pa.concat_arrays(split.table["tokens"].chunks)
+    people = Annotations(marks[:, None].repeat(1, 3, 1), torch.ones(count, 3, dtype=torch.bool))
+    return Examination(model, batch, reading, 0, tokens, marks, annotations=people)
 
 
 def rows(table: pa.Table) -> list[dict]:

@@ -204,7 +204,7 @@ def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Flo
     converged to the undisturbed one.
     """
     batch, width, _ = embeddings.shape
-    cell = _Cell(lstm, batch * (width + 1))
+    cell = Cell(lstm, batch * (width + 1))
     inputs = cell.project(embeddings.transpose(0, 1))
     # Row 0 is the undisturbed sequence, row d+1 the one without position d.
     h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
@@ -224,7 +224,7 @@ def _converged(states: Tensor, row: int) -> bool:
     return bool((states[row] - states[0]).abs().max() <= CONVERGED * torch.finfo(states.dtype).eps)
 
 
-class _Cell:
+class Cell:
     """One LSTM step in place on many rows: a product into a kept buffer and a single sigmoid.
 
     Gates are put in the order in, forget, out, cell, the last doubled, because tanh(x) = 2σ(2x) − 1.

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch
 from attentest.models.classifier import Classifier
 from attentest.models.copies import copies
-from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, ConvolutionNetwork, _Cell
+from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, ConvolutionNetwork
 from attentest.models.recurrence import recurrence
 from attentest.models.subject import Subject
 
@@ -130,7 +130,7 @@ class _BiLSTMLine(_ClassifierLine):
     ) -> None:
         super().__init__(subject, batch, held)
         assert isinstance(subject.encoder, BiLSTMNetwork)
-        cells = [_Cell(lstm, 0) for lstm in (subject.encoder.rightward, subject.encoder.leftward)]
+        cells = [Cell(lstm, 0) for lstm in (subject.encoder.rightward, subject.encoder.leftward)]
         self.base = torch.stack([cell.project(start) for cell in cells], dim=1).detach()
         self.slope = torch.stack([direction @ cell.into for cell in cells], dim=1).detach()
         self.recurrent = torch.stack([cell.recurrent for cell in cells])

@@ -24,9 +24,9 @@ from attentest.models.encoders import (
     CONVERGED,
     AverageNetwork,
     BiLSTMNetwork,
+    Cell,
     ConvolutionNetwork,
     EncoderNetwork,
-    _Cell,
     reversal,
 )
 from attentest.models.subject import Subject
@@ -132,7 +132,7 @@ def _suffixes(
     replacement leaves when its state has converged to the undisturbed one.
     """
     batch, width, _ = embeddings.shape
-    cell = _Cell(lstm, batch * (width + 1))
+    cell = Cell(lstm, batch * (width + 1))
     inputs, replacement = cell.project(embeddings.transpose(0, 1)), cell.project(instead)
     # Row d is the sequence with position d replaced; the row after the last of them is the undisturbed one.
     h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)

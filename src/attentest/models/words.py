@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.models.classifier import Classifier
-from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, EncoderNetwork, _Cell, reversal
+from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, EncoderNetwork, reversal
 from attentest.models.subject import Subject
 
 __all__ = ["Reader", "reader_of", "words_of"]
@@ -70,7 +70,7 @@ def _states(encoder: EncoderNetwork, words: Tensor) -> States:
 
 
 def _bilstm(encoder: BiLSTMNetwork, words: Tensor) -> States:
-    cells = [_Cell(lstm, 0) for lstm in (encoder.rightward, encoder.leftward)]
+    cells = [Cell(lstm, 0) for lstm in (encoder.rightward, encoder.leftward)]
     sides = [(cell.project(words), cell.recurrent) for cell in cells]
 
     def states(index: Tensor, lengths: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ def _bilstm(encoder: BiLSTMNetwork, words: Tensor) -> States:
 def _run(
     projected: Float[Tensor, "word gate"], recurrent: Float[Tensor, "hidden gate"], index: Int[Tensor, "batch position"]
 ) -> Float[Tensor, "batch position hidden"]:
-    """A one-directional LSTM over texts of projected words, in place; gates are in the order that _Cell puts them."""
+    """A one-directional LSTM over texts of projected words, in place; gates are in the order that Cell puts them."""
     count, width = index.shape
     states = projected.new_empty(width, count, recurrent.shape[0])
     gates = projected.new_empty(count, recurrent.shape[1])

@@ -38,12 +38,18 @@ class Audit:
         return self.folder.path / "report.html"
 
     def show(self) -> None:
-        """Print the verdict."""
+        """Print the verdict, what was checked of the explainers and, where words are marked, their ranking by them."""
         from rich.console import Console
 
+        from attentest.report.checks import checks_terminal
+        from attentest.report.marks import marks_terminal
         from attentest.report.tables import verdict_summary
 
-        Console().print(verdict_summary(self.verdict))
+        console = Console()
+        console.print(verdict_summary(self.verdict))
+        for table in (marks_terminal(self.folder), checks_terminal(self.folder)):
+            if table is not None:
+                console.print(table)
 
     def to_record(self) -> dict[str, Any]:
         """The verdict and every measure as plain values."""

@@ -20,15 +20,13 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.explainers.captum_adapter import Captum
-from attentest.explainers.certificates import delete_literally
+from attentest.explainers.certificates import ROUNDED, apart, one_by_one
 from attentest.explainers.deletion import Deletion
-from attentest.explainers.drops import output_of
 from attentest.explainers.gradient_norm import GradientNorm
 from attentest.explainers.interactions import INTERACTIONS, Interaction
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.slopes import target_of
 from attentest.explainers.smooth_grad import SmoothGrad
-from attentest.measures.divergence import total_variation
 from attentest.models.classifier import Classifier
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
@@ -46,8 +44,6 @@ METHODS = ("attention", "gradient_x_input", "integrated_gradients", "lrp", "dele
 MOST_PAIRED = 120
 #: At most so many words of a text are also taken out one by one, to compare.
 LOOPED = 100
-#: Differences between outputs in single precision are compared with no less than this.
-ROUNDED = 0.01
 
 
 @overload
@@ -220,11 +216,13 @@ def _scored(
             passed_over.append(f"{text_of(explainer)} does not apply to this model: {error}")
             continue
         again = explainer.explain(subject, batch, reading, target).scores
-        certificate = {**first.certificate, "difference_when_repeated": _apart(first.scores, again)}
+        certificate = {**first.certificate, "difference_when_repeated": apart(first.scores, again)}
+        if hasattr(explainer, "seed"):
+            certificate["seed"] = torch.full_like(certificate["difference_when_repeated"], explainer.seed)
         if isinstance(explainer, Deletion | LeaveOneOut):
-            literal, looped = _literal(explainer, subject, batch, reading, target)
+            literal, looped = one_by_one(explainer, subject, batch, reading, target, LOOPED)
             tried = torch.where(looped, first.scores.double(), 0.0)
-            certificate["difference_from_a_loop"] = _apart(tried, literal, ROUNDED)
+            certificate["difference_from_a_loop"] = apart(tried, literal, ROUNDED)
             certificate["words_in_the_loop"] = looped.sum(-1).double()
         numbers = {name: values.tolist() for name, values in certificate.items()}
         rows = _ragged(first.scores, batch)
@@ -276,34 +274,6 @@ def _pairs(
         )
         for place, (scores, mask) in enumerate(zip(found.scores.double(), batch.mask, strict=True))
     ]
-
-
-def _literal(
-    explainer: Deletion | LeaveOneOut, subject: Subject, batch: Batch, reading: Reading, target: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """The same scores in a plain loop, every shortened text encoded by itself; of a long text, some words' alone."""
-    looped, each = torch.zeros_like(batch.mask), []
-    for row, mask in enumerate(batch.mask):
-        places = mask.nonzero()[:, 0]
-        places = places[:: -(-len(places) // LOOPED)]
-        looped[row, places] = True
-        each.append(delete_literally(subject, batch, row, places.tolist()))
-    without, whole = torch.stack(each), reading.logits.double()
-    if isinstance(explainer, LeaveOneOut):
-        change = total_variation(without.softmax(-1), whole.softmax(-1)[:, None])
-    else:
-        wanted = target_of(reading, target)
-        change = output_of(whole, wanted, explainer.output)[:, None] - output_of(without, wanted, explainer.output)
-    return torch.where(looped, change, 0.0), looped
-
-
-def _apart(one: Tensor, other: Tensor, least: float = 1e-300) -> Tensor:
-    """The largest difference of each text, as a share of its largest score; what is no number in both is alike."""
-    one, other = one.detach().double(), other.detach().double()
-    alike = one.isnan() & other.isnan()
-    apart = torch.where(alike, 0.0, (one - other).abs()).amax(-1)
-    scale = torch.maximum(one.nan_to_num().abs(), other.nan_to_num().abs()).amax(-1)
-    return apart / scale.clamp(min=least)
 
 
 def _ragged(scores: Tensor, batch: Batch) -> list[np.ndarray]:

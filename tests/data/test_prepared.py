@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ from tests.data.made_up_corpus import Toy, rows_file, toy_rows
 from attentest.data import cache, prepared
 from attentest.data.batches import Encoded
 from attentest.data.corpora.declared import Instance, Prepared
-from attentest.data.corpus import Corpus, Split
+from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.data.prepared import load_prepared, pack, prepared_folder
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, StorageError
@@ -152,6 +153,7 @@ def test_an_interruption_leaves_nothing(toy: Path, monkeypatch: pytest.MonkeyPat
         (Instance("a", [], 0), "has no tokens"),
         (Instance("a", ["w"], 2), "has the label 2, which is none of the 2 classes"),
         (Instance("a", ["w"], 0, rationale=[True, False]), "has 2 marks for 1 tokens"),
+        (Instance("a", ["w"], 0, annotations=[[True], [True, False]]), "has 2 marks of one person for 1 tokens"),
         (Instance("z", ["w"], 0), "has an id that another one has"),
     ],
 )
@@ -171,6 +173,40 @@ def test_texts_without_marks_and_columns_nobody_uses(toy: Path) -> None:
     assert marks[0] == [False, True, False]
     assert marks[2] is None
     assert json.loads((prepared_folder(Toy(marked=True)) / "corpus.json").read_text())["text"] == "toy(marked=True)"
+
+
+def test_what_each_person_marked_is_kept_and_decides_the_digest(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    each = [[[True, False], [False, True]], [[True], [True], [False]], None, []]
+
+    def prepare(people: list[Any]) -> Any:
+        texts = [["a", "b"], ["c"], ["d", "e"], ["f"]]
+        instances = [Instance(f"t-{i}", texts[i], 0, annotations=people[i]) for i in range(4)]
+        return lambda self, rows: Prepared({"train": instances}, ("x", "y"), "none")
+
+    digests = set()
+    for number, people in enumerate((each, [[[True, False], [True, True]], *each[1:]], [None] * 4)):
+        monkeypatch.setattr(prepared, "PREPARATION", -number)
+        monkeypatch.setattr(prepared, "BATCH", 3)
+        monkeypatch.setattr(Toy, "prepare", prepare(people))
+        corpus = load_prepared(Toy())
+        digests.add(corpus.digest)
+        assert corpus["train"].has("annotations") == any(one is not None for one in people)
+        if number < 2:
+            assert corpus["train"].table["annotations"].to_pylist() == people
+        plain = {"train": Split(corpus["train"].table.combine_chunks())}
+        own = Corpus(corpus.name, corpus.classes, plain, corpus.provenance, corpus.task, corpus.min_frequency)
+        assert own.digest == corpus.digest
+    assert len(digests) == 3
+
+
+def test_the_digest_of_a_corpus_without_each_persons_marks_is_what_it_always_was() -> None:
+    split = Split.of(["a", "b"], [["w", "x"], ["y"]], [0, 1], rationale=[[True, False], [True]])
+    corpus = Corpus("pinned", ("no", "yes"), {"train": split}, Provenance("made up", "none"))
+    hashed = hashlib.sha256(repr(("pinned", ("no", "yes"), "single", 1)).encode() + b"train")
+    lengths = np.array([2, 1], np.int32).tobytes()
+    hashed.update(b"a\x1fb" + lengths + b"w\x1fx\x1fy" + np.array([0, 1], np.int32).tobytes())
+    hashed.update(lengths + b"\x01\x00\x01")
+    assert corpus.digest == hashed.hexdigest()[:16]
 
 
 # ── what reads a corpus takes it in batches ──
@@ -230,5 +266,5 @@ def test_a_damaged_pack_is_named(toy: Path, places: Path, monkeypatch: pytest.Mo
     else:
         (split,) = places.glob("packed/prepared/*/train.arrow")
         split.write_bytes(split.read_bytes()[:-7] + b"altered")
-    with pytest.raises(InputError, match="[Pp]ack it again|[Pp]ack the corpora again"):
+    with pytest.raises(InputError, match=r"[Pp]ack it again|[Pp]ack the corpora again"):
         load_prepared(Toy())

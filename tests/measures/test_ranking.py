@@ -94,10 +94,18 @@ def test_differences_equal_a_loop_over_resamples():
         found = ranking.differences[names[i], names[j]]
         assert found.mean == pytest.approx(sample[:, i].mean() - sample[:, j].mean())
         assert found.low <= found.mean <= found.high
-    ranks = np.array([stats.rankdata(-row, method="min") for row in drawn])
-    low, high = np.quantile(ranks, [0.025, 0.975], axis=0).round()
-    assert [ranking[name].rank_low for name in names] == low.tolist()
-    assert [ranking[name].rank_high for name in names] == high.tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 60), st.lists(st.sampled_from([0.0, 0.02, 0.05, 0.3]), min_size=2, max_size=6), st.integers(0, 9))
+def test_ranks_a_method_may_have_follow_from_who_is_surely_better_or_worse(count, shifts, seed):
+    values = made_up(count, seed, **{f"m{i}": shift for i, shift in enumerate(shifts)})
+    ranking = rank_methods(values, resamples=200)
+    for one in ranking.standings:
+        others = [ranking.differences[one.name, other] for other in values if other != one.name]
+        assert one.rank_low == 1 + sum(difference.high < 0 for difference in others)
+        assert one.rank_high == len(values) - sum(difference.low > 0 for difference in others)
+        assert one.rank_low <= one.rank <= one.rank_high
 
 
 def test_the_same_way_twice_keeps_every_conclusion():

@@ -86,6 +86,25 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
         )
         for e in ("attention", *EXPLAINERS)
     ),
+    "certificates": (
+        Measure(
+            "leave_one_out.loop_gap",
+            "within",
+            "fraction",
+            "leave-one-out equal to a loop",
+            {"explainer": "leave_one_out", "check": "loop_gap"},
+        ),
+    ),
+    "randomisation": tuple(
+        Measure(
+            f"{e}.everything.spearman",
+            "spearman",
+            "mean",
+            f"{in_words(e)} when everything is random",
+            {"explainer": e, "layer": "everything"},
+        )
+        for e in ("attention", *EXPLAINERS)
+    ),
 }
 
 #: Columns that are there even if no row was judged.
@@ -95,6 +114,7 @@ NUMBERS = {
     "agreement": ("tau", "p_value", "significant", "spearman"),
     "permutation": ("median_change", "flips", "max_attention"),
     "adversary": ("lower", "searched_divergence", "max_attention", "unconstrained", "ratio", "top_changed"),
+    "randomisation": ("spearman", "spearman_absolute"),
 }
 
 Rows = list[dict[str, Any]]
@@ -116,6 +136,7 @@ def write_run(
     rows: dict[str, Rows] = {challenge: [] for challenge in MEASURES}
     for number in range(instances):
         _instance(random, rows, f"test-{number:05d}", len(classes), longest, hostile and number % 3 == 0)
+        _checked(rows, rows["instances"][-1])
     fields = _fields(name, classes, instances, [c for c in MEASURES if c not in without])
     run = RunFolder.create(path, fields, {"attentest": "0.1.0", "torch": "2.13.0", "device": "cpu"})
     (path / "findings").mkdir()
@@ -173,12 +194,16 @@ def _instance(
             }
             judged = {"pair": pair, "tokens": length, "tau": tau, "p_value": p, "significant": p <= 0.05}
             rows["agreement"].append(base | judged | near)
+    people = {"ceiling_token_f1": 0.7, "ceiling_iou": 0.6, "ceiling_single_token_f1": 0.6, "ceiling_single_iou": 0.5}
     for explainer, score in scores.items():
         order = np.argsort(-score, kind="stable")
         hits = rationale[order]
         precision = (np.cumsum(hits) / np.arange(1, length + 1))[hits].mean()
         about = {"explainer": explainer, "average_precision": precision, "chance": rationale.mean()}
-        rows["rationale"].append(base | about | {"mass": score[rationale].sum() / (score.sum() + 1e-12)})
+        about |= {"auprc": precision, "mass": score[rationale].sum() / (score.sum() + 1e-12)}
+        hit = hits[: rationale.sum()].mean()
+        found = {"token_f1": hit, "iou": hit / (2 - hit), "single_token_f1": 0.8 * hit, "single_iou": 0.6 * hit}
+        rows["rationale"].append(base | about | found | people)
     _erased(random, rows, base | {"erasure": "delete", "tokens": length}, scores)
     even = _softmax(logits.mean(0))
     rows["uniform"].append(
@@ -242,6 +267,27 @@ def _erased(random: np.random.Generator, rows: dict[str, Rows], base: dict[str, 
         rows["faithfulness"].append(
             base | {"explainer": explainer, **found, **beside, "until_flip": 0.4 if turned else 1.0}
         )
+
+
+def _checked(rows: dict[str, Rows], text: dict[str, Any]) -> None:
+    """Certificates, one text in five in the sample, and likeness that falls as a model is destroyed."""
+    random, length = np.random.default_rng(int(text["id"][-5:])), len(text["tokens"])
+    base = {name: text[name] for name in ("id", "predicted", "not_judged")}
+    outside = base if random.random() < 0.2 else base | {"not_judged": "outside the sample"}
+    for place, explainer in enumerate(("attention", *EXPLAINERS)):
+        repeated = {"explainer": explainer, "check": "repeat_gap", "limit": 0.0}
+        rows["certificates"].append(outside | repeated | _value(0.0, within=True, judged=outside is base))
+        for step, layer in enumerate(("head", "attention", "encoder", "everything"), start=1):
+            about = base | {"explainer": explainer, "layer": layer, "step": step}
+            like = float(np.clip(1 - step * 0.05 * (place + 1) + random.normal(0, 0.1), -1, 1))
+            found = {"spearman": like, "spearman_absolute": abs(like)}
+            rows["randomisation"].append(about | (found if length > 1 else {"not_judged": "only one token"}))
+    looped = {"explainer": "leave_one_out", "check": "loop_gap", "limit": 1e-4}
+    rows["certificates"].append(outside | looped | _value(2e-7, within=True, judged=outside is base))
+
+
+def _value(value: float, *, within: bool, judged: bool) -> dict[str, Any]:
+    return {"value": value if judged else None, "within": within if judged else None}
 
 
 def _adversary(attention: np.ndarray, logits: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:

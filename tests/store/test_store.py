@@ -59,6 +59,11 @@ def test_findings_come_back_as_they_were_written_and_describe_themselves(tmp_pat
     assert back.measures == MEASURES
 
 
+def test_measures_of_columns_that_findings_do_not_have_are_left_out(tmp_path):
+    back = run_with(tmp_path, table().drop_columns(["significant"])).findings("agreement")
+    assert back.measures == MEASURES[:1]
+
+
 def test_an_estimate_counts_the_instances_it_could_not_judge(tmp_path):
     findings = run_with(tmp_path, table()).findings("agreement")
     rows = [r for r in table().to_pylist() if r["pair"] == "a~b"]

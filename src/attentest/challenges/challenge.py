@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -15,7 +16,9 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers import EXPLAINERS
+from attentest.explainers.explainer import Attribution
 from attentest.explainers.oracle import Oracle
+from attentest.measures.human_agreement import Annotations
 from attentest.models.subject import Reading, Subject
 from attentest.store.findings import Measure
 
@@ -34,17 +37,33 @@ class Examination:
     rationale: Bool[Tensor, "batch token"] | None = None
     #: Where the marks come from: "planted" (the corpus's generator knows), "human", or "" when nobody said.
     marks: str = ""
+    #: What each person marked, where the corpus keeps it.
+    annotations: Annotations | None = None
+    #: How many texts are examined in all, batch by batch; None: this batch is all there is.
+    texts: int | None = None
     _scores: dict[str, Tensor] = field(default_factory=dict)
+    _certificates: dict[str, Mapping[str, Tensor]] = field(default_factory=dict)
 
     def scores(self, explainer: str) -> Float[Tensor, "batch token"]:
         """An explainer's scores in double precision."""
         if explainer not in self._scores:
-            method = EXPLAINERS.parse(explainer)
-            if isinstance(method, Oracle):
-                self._scores[explainer] = method.of(self.rationale, self.marks, self.mask)
-            else:
-                self._scores[explainer] = method.scores(self.subject, self.batch, self.reading).double()
+            self._explain(explainer)
         return self._scores[explainer]
+
+    def certificate(self, explainer: str) -> Mapping[str, Float[Tensor, " batch"]]:
+        """What an explainer says for its scores, one number per text; empty where it says nothing."""
+        if explainer not in self._certificates:
+            self._explain(explainer)
+        return self._certificates[explainer]
+
+    def _explain(self, explainer: str) -> None:
+        method = EXPLAINERS.parse(explainer)
+        if isinstance(method, Oracle):
+            found = Attribution(method.of(self.rationale, self.marks, self.mask))
+        else:
+            found = method.explain(self.subject, self.batch, self.reading)
+        self._scores.setdefault(explainer, found.scores.double())
+        self._certificates[explainer] = {name: values.double() for name, values in found.certificate.items()}
 
     @property
     def weights(self) -> Float[Tensor, "batch token"]:

@@ -14,8 +14,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.kinds import is_made_of, is_signed
 from attentest.challenges.limits import Between, enumerated_limits, ranked, searched_orders
 from attentest.errors import InputError
+from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import check_erasure, erased
 from attentest.measures.chance import uniforms
 from attentest.store.findings import Measure
@@ -28,16 +30,16 @@ MARKS = "marks"
 OUTDONE = 0.01
 
 EACH: tuple[tuple[str, Literal["mean", "fraction"], str], ...] = (
-    ("normalised_comprehensiveness", "mean", "comprehensiveness between its limits (0 least, 1 most)"),
-    ("normalised_sufficiency", "mean", "sufficiency between its limits (0 worst, 1 best)"),
+    ("normalised_comprehensiveness", "mean", "comprehensiveness between the least (0) and the most (1) found"),
+    ("normalised_sufficiency", "mean", "sufficiency between the worst (0) and the best (1) found"),
     ("comprehensiveness", "mean", "drop of ŷ without the top tokens, mean over bins (AOPC)"),
     ("sufficiency", "mean", "drop of ŷ with the top tokens alone, mean over bins (AOPC)"),
     ("flipped", "fraction", "share of decisions that turn while the top tokens are removed"),
     ("until_flip", "mean", "share of tokens removed until the decision turns (1: it never does)"),
 )
 BESIDE = (
-    ("random_normalised_comprehensiveness", "a random order: comprehensiveness between its limits"),
-    ("random_normalised_sufficiency", "a random order: sufficiency between its limits"),
+    ("random_normalised_comprehensiveness", "a random order: comprehensiveness between the least and the most found"),
+    ("random_normalised_sufficiency", "a random order: sufficiency between the worst and the best found"),
     ("random_comprehensiveness", "a random order: drop of ŷ without its top tokens"),
     ("most_comprehensiveness", "largest drop of ŷ found without as many tokens"),
     ("least_comprehensiveness", "smallest drop of ŷ found without as many tokens"),
@@ -45,17 +47,18 @@ BESIDE = (
     ("most_sufficiency", "largest drop of ŷ found with as many tokens alone"),
     ("least_sufficiency", "smallest drop of ŷ found with as many tokens alone"),
     ("random_until_flip", "a random order: share of tokens removed until the decision turns"),
-    ("best_until_flip", "best order found: share of tokens removed until the decision turns"),
+    ("best_until_flip", "soonest of all orders tried: share of tokens removed until the decision turns"),
 )
 
 
 @dataclass(frozen=True)
 class Faithfulness(Challenge):
-    """Comprehensiveness, sufficiency and decision flips of every explainer, between chance and the attainable limits.
+    """Comprehensiveness, sufficiency and decision flips of every explainer, beside chance and the limits found.
 
     For every bin the top tokens are removed (comprehensiveness) or kept alone (sufficiency), and the drop of the
     predicted class's probability is averaged over bins (AOPC). It is then placed between the least and the most that
-    erasing as many tokens in any order does to this text. Erased texts are unlike those a model was trained on, so
+    erasing as many tokens was found to do to this text: exactly, for short texts, and otherwise by any order tried,
+    the explainers' among them. Erased texts are unlike those a model was trained on, so
     a conclusion should hold under more than one way of erasing.
     """
 
@@ -151,17 +154,22 @@ class Faithfulness(Challenge):
         )
         until = torch.where(turned, share[:, None], 1.0).amin(-1)
         found = _Found(*curves, removed, left, turned.any(-1), until)
-        beside = found.beside(len(scores), self.draws)
+        beside = found.beside(self.draws)
         enumerated = ~exact.only[0].isnan()
         beaten = found.beaten(len(scores)) & ~enumerated
         tables = []
         for place, name in enumerate(scores):
+            explainer = None if name == MARKS else EXPLAINERS.parse(name)
+            signed = explainer is not None and is_signed(explainer)
+            made = explainer is not None and is_made_of(explainer, mode)
             why = _not_judged(examination, name, scores[name], chances)
             judged = why.is_null().to_numpy(zero_copy_only=False)
             columns = {
                 "row": pa.array(examination.rows),
                 "explainer": pa.array([name] * len(why), pa.string()),
                 "erasure": pa.array([mode] * len(why), pa.string()),
+                "signed": pa.array([signed] * len(why), pa.bool_()),
+                "made_of_erasure": pa.array([made] * len(why), pa.bool_()),
                 "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
                 **found.columns(place, judged),
                 **{column: numbers(values, judged) for column, values in beside.items()},
@@ -210,7 +218,7 @@ class _Found:
         further = [ours.amax(-1) - theirs.amax(-1) for ours, theirs in (removed, kept)]
         return torch.maximum(*further) > OUTDONE
 
-    def beside(self, explainers: int, draws: int) -> dict[str, Float[Tensor, " batch"]]:
+    def beside(self, draws: int) -> dict[str, Float[Tensor, " batch"]]:
         """What chance and the limits give."""
         removed, kept = self.comprehensive, self.sufficient
         return {
@@ -223,7 +231,7 @@ class _Found:
             "least_sufficiency": kept.least,
             "most_sufficiency": kept.most,
             "random_until_flip": self.until_flip[:, -draws:].mean(-1),
-            "best_until_flip": self.until_flip[:, explainers],
+            "best_until_flip": self.until_flip.amin(-1),
         }
 
 

@@ -13,6 +13,8 @@ from torch import Tensor
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
+from attentest.explainers.oracle import Oracle
+from attentest.explainers.precomputed import Precomputed
 from attentest.measures.rank import spearman
 from attentest.models.shifted import Shifted
 from attentest.models.subject import Reading
@@ -48,6 +50,9 @@ class InputInvariance(Challenge):
     def __post_init__(self) -> None:
         if not self.explainers:
             raise InputError("input_invariance: explainers=() must name at least one.")
+        for explainer in self.explainers:
+            if isinstance(EXPLAINERS.parse(explainer), Oracle | Precomputed):
+                raise InputError(f"input_invariance: explainer {explainer!r} looks at no model: it cannot be asked again.")
         if not np.isfinite(self.shift) or self.shift == 0:
             raise InputError(f"input_invariance: shift={self.shift} must be a number other than 0.")
         if not self.tolerance > 0:

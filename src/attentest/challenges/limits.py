@@ -1,8 +1,9 @@
-"""Limits: the most and the least that erasing tokens in any order can do to a prediction.
+"""Limits: the most and the least that erasing tokens was found to do to a prediction.
 
 Comprehensiveness is high for a model that a missing word upsets and low for one that is sure of itself, whatever the
 explainer; so scores of two models cannot be compared until each text's own limits are known (Edin et al. 2025). Texts
-of a few tokens are enumerated. For others the limits are searched greedily: the true ones may lie further out.
+of a few tokens are enumerated, and their limits exact. For others a limit is the furthest that any order reached,
+whether an explainer's, a searched or a random one: the true limit may lie further out.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def ranked(
 
 @dataclass(frozen=True)
 class Between:
-    """Drops of a probability, one for each order, with what chance and the limits give for the same text."""
+    """Drops of a probability, one for each order, beside chance and the least and the most found for the same text."""
 
     drops: Float[Tensor, "batch order"]
     random: Float[Tensor, " batch"]
@@ -75,7 +76,7 @@ class Between:
         return cls(drops, drops[:, -draws:].mean(-1), least, most)
 
     def share(self, drop: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-        """Where a drop lies: 0 at the least, 1 at the most; NaN where no order does anything."""
+        """Where a drop lies: 0 at the least found, 1 at the most found; NaN where no order does anything."""
         room = self.most - self.least
         return torch.where(room > NARROW, (drop - self.least) / room, math.nan)
 

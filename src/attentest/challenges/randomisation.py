@@ -33,7 +33,8 @@ class Randomisation(Challenge):
     """Weights are drawn anew from the head down, and every explainer is asked again about the same class.
 
     Similarity is Spearman's ρ between the scores for the trained model and for the random one, averaged over draws.
-    An explainer whose scores survive the loss of all that was learnt explains the text, not the model.
+    An explainer whose scores survive the loss of all that was learnt explains the text, not the model. All texts share
+    the random models, so an interval over texts is one for these draws.
     """
 
     name: ClassVar[str] = "randomisation"
@@ -64,7 +65,7 @@ class Randomisation(Challenge):
                 f"{explainer}.{layer}.{column}",
                 column,
                 "mean",
-                f"{explainer}: {words} {self._after(layer)}",
+                f"{explainer}: {words} {self._after(layer)}, for these draws",
                 {"explainer": explainer, "layer": layer},
             )
             for explainer in self.explainers

@@ -8,8 +8,10 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import torch
+from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
+from attentest.measures.human_agreement import between_people, one_against_the_others, with_each_person
 from attentest.measures.plausibility import area_under_precision_recall, as_many_as_marked, span_match, token_overlap
 from attentest.measures.random_order import expected_average_precision
 from attentest.measures.rank import average_precision
@@ -25,6 +27,15 @@ EACH = (
     ("iou", "intersection over union of its top tokens and the marked ones"),
     ("span_f1", "F1 of its runs of top tokens that match a marked run (half of their union)"),
     ("auprc", "area under the precision-recall curve"),
+    ("single_token_f1", "F1 of its top tokens with each person's marks, as many as that person marked"),
+    ("single_iou", "intersection over union of its top tokens and each person's marks, as many as that person marked"),
+)
+#: The human ceiling: one person in the place of an explainer. Only where the corpus keeps what each person marked.
+CEILINGS = (
+    ("ceiling_token_f1", "human ceiling, F1 of one person's marks with those of most of the others"),
+    ("ceiling_iou", "human ceiling, intersection over union of one person's marks and those of most of the others"),
+    ("ceiling_single_token_f1", "human ceiling, F1 of one person's marks with another's, mean over pairs"),
+    ("ceiling_single_iou", "human ceiling, intersection over union of one person's marks and another's"),
 )
 
 
@@ -33,7 +44,8 @@ class Rationale(Challenge):
     """Every explainer's ranking, and its top tokens, against the marked tokens.
 
     With planted marks the generator knows which tokens decide the label: this is truth. With human marks it is
-    plausibility, never faithfulness. Top tokens are as many as the text has marks.
+    plausibility, never faithfulness, and its ceiling is how far people agree with one another, where the corpus keeps
+    what each of them marked. Top tokens are as many as the text has marks.
     """
 
     name: ClassVar[str] = "rationale"
@@ -42,18 +54,22 @@ class Rationale(Challenge):
     explainers: tuple[str, ...] = (
         "attention",
         "gradient",
+        "gradient_norm",
+        "gradient_x_input",
+        "integrated_gradients(n_steps=8, tolerance=0.2)",
+        "lrp",
+        "deep_lift",
+        "occlusion",
         "leave_one_out",
+        "gradient_state",
         "state_erasure",
         "state_evidence",
-        "gradient_state",
-        "gradient_x_input",
-        "lrp",
-        "occlusion",
+        "random",
     )
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The same numbers for each explainer, and what chance would give."""
+        """The same numbers for each explainer, what chance would give, and how far people agree."""
         each = [
             Measure(f"{e}.{column}", column, "mean", f"{e}: {words}", {"explainer": e})
             for column, words in EACH
@@ -64,6 +80,7 @@ class Rationale(Challenge):
             *each,
             Measure("chance", "chance", "mean", "average precision of a random order", first),
             Measure("chance_token_f1", "chance_token_f1", "mean", "F1 of as many random tokens as are marked", first),
+            *(Measure(column, column, "mean", words, first) for column, words in CEILINGS),
         )
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
@@ -72,9 +89,10 @@ class Rationale(Challenge):
 
     def examine(self, examination: Examination) -> pa.Table:
         """One row per instance and explainer."""
-        return pa.concat_tables([self._compare(examination, name) for name in self.explainers])
+        ceilings = _ceilings(examination)
+        return pa.concat_tables([self._compare(examination, name, ceilings) for name in self.explainers])
 
-    def _compare(self, examination: Examination, explainer: str) -> pa.Table:
+    def _compare(self, examination: Examination, explainer: str, ceilings: dict[str, Tensor]) -> pa.Table:
         assert examination.rationale is not None
         marked, mask = examination.rationale & examination.mask, examination.mask
         scores = examination.scores(explainer)
@@ -99,6 +117,9 @@ class Rationale(Challenge):
             "span_recall": spans.recall,
             "span_f1": spans.f1,
         }
+        if examination.annotations is not None:
+            single = with_each_person(scores, examination.annotations, mask)
+            columns |= {"single_token_f1": single.token_f1, "single_iou": single.iou, **ceilings}
         return pa.table(
             {
                 "row": examination.rows,
@@ -107,3 +128,12 @@ class Rationale(Challenge):
                 "not_judged": reasons((none, "no marked token"), (every, "every token marked")),
             }
         )
+
+
+def _ceilings(examination: Examination) -> dict[str, Tensor]:
+    """One person in the place of an explainer; empty where what each person marked is not known."""
+    if examination.annotations is None:
+        return {}
+    others, pairs = one_against_the_others(examination.annotations), between_people(examination.annotations)
+    values = (others.token_f1, others.iou, pairs.token_f1, pairs.iou)
+    return dict(zip((column for column, _ in CEILINGS), values, strict=True))

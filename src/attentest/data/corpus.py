@@ -1,13 +1,14 @@
 """A corpus: named splits of labelled, tokenised text, with a task and a provenance.
 
 A split is an Arrow table, so it can be memory-mapped, and no Python object exists per token. Columns:
-    id         string         stable across runs
-    tokens     list<string>   the text that attention reads
-    label      int32          index into the corpus's classes
-    second     list<string>   the query text of a pair, where there is one
-    rationale  list<bool>     one flag per token: does it decide the label (or did a person say so)?
-    target     list<string>   the text to generate, for translation
-    alignment  list<string>   source-target links of a translation, counted from 0
+    id           string            stable across runs
+    tokens       list<string>      the text that attention reads
+    label        int32             index into the corpus's classes
+    second       list<string>      the query text of a pair, where there is one
+    rationale    list<bool>        one flag per token: does it decide the label (or did a person say so)?
+    target       list<string>      the text to generate, for translation
+    alignment    list<string>      source-target links of a translation, counted from 0
+    annotations  list<list<bool>>  for each person who marked the text, one flag per token
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Split:
         second: Sequence[Sequence[str]] | None = None,
         rationale: Sequence[Sequence[bool]] | None = None,
         target: Sequence[Sequence[str]] | None = None,
+        annotations: Sequence[Sequence[Sequence[bool]] | None] | None = None,
     ) -> Split:
         """A split from plain Python sequences."""
         columns = {
@@ -73,6 +75,8 @@ class Split:
             columns["rationale"] = pa.array(rationale, pa.list_(pa.bool_()))
         if target is not None:
             columns["target"] = pa.array(target, pa.list_(pa.string()))
+        if annotations is not None:
+            columns["annotations"] = pa.array(annotations, pa.list_(pa.list_(pa.bool_())))
         return cls(pa.table(columns).combine_chunks())
 
     def __len__(self) -> int:
@@ -168,7 +172,7 @@ class Corpus:
 
 def _flat(column: pa.ChunkedArray) -> Iterator[bytes]:
     """The content of a column as bytes that do not depend on how it is cut into chunks, one chunk at a time."""
-    if pa.types.is_list(column.type):
+    while pa.types.is_list(column.type):
         for chunk in column.chunks:
             yield pc.list_value_length(chunk).fill_null(0).to_numpy(zero_copy_only=False).tobytes()
         column = pa.chunked_array([chunk.flatten() for chunk in column.chunks], column.type.value_type)

@@ -48,6 +48,7 @@ SCHEMA = pa.schema(
         ("rationale", pa.list_(pa.bool_())),
         ("target", pa.list_(pa.string())),
         ("alignment", pa.list_(pa.string())),
+        ("annotations", pa.list_(pa.list_(pa.bool_()))),
     ]
 )
 RECORD, PACKED = "corpus.json", "prepared"
@@ -274,6 +275,8 @@ def _checked(instances: Iterator[Instance], classes: int, seen: set[str], place:
             wrong = f"has the label {instance.label}, which is none of the {classes} classes"
         elif instance.rationale is not None and len(instance.rationale) != len(instance.tokens):
             wrong = f"has {len(instance.rationale)} marks for {len(instance.tokens)} tokens"
+        elif other := [len(one) for one in instance.annotations or () if len(one) != len(instance.tokens)]:
+            wrong = f"has {other[0]} marks of one person for {len(instance.tokens)} tokens"
         if wrong:
             raise InputError(f"{place}: instance {instance.id!r} {wrong}. Correct its row, or get the corpus again.")
         seen.add(instance.id)

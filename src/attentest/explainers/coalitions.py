@@ -71,13 +71,23 @@ def explained_share(
     outputs: Float64[Tensor, "batch subset"],
     fitted: Float64[Tensor, "batch subset"],
     weight: Float64[Tensor, "batch subset"],
+    tokens: Int[Tensor, " batch"],
+    every: Bool[Tensor, " batch"] | None = None,
 ) -> Float64[Tensor, " batch"]:
-    """Weighted R²: which share of the outputs' variance the additive scores explain (1 where there is none)."""
+    """Weighted R²: which share of the outputs' variance the additive scores explain (1 where there is none).
+
+    It grows with the number of scores that are fitted, p, to so many samples, n. So it is adjusted,
+    1 − (1 − R²)·(n − 1)/(n − p − 1), and NaN where n ≤ p + 1; but for texts where ``every`` coalition was asked.
+    """
     total = weight.sum(-1, keepdim=True).clamp(min=1e-300)
     mean = (weight * outputs).sum(-1, keepdim=True) / total
     variance = (weight * (outputs - mean).square()).sum(-1)
     rest = (weight * (outputs - fitted).square()).sum(-1)
-    return torch.where(variance > 0, 1 - rest / variance.clamp(min=1e-300), 1.0)
+    unexplained = torch.where(variance > 0, rest / variance.clamp(min=1e-300), 0.0)
+    samples = (weight > 0).sum(-1)
+    free = samples - tokens - 1
+    factor = torch.where(free > 0, (samples - 1) / free.clamp(min=1).double(), torch.nan)
+    return 1 - unexplained * (factor if every is None else torch.where(every, 1.0, factor))
 
 
 def rows_at_once(subsets_each: int, width: int) -> int:

@@ -34,7 +34,7 @@ class KernelShap(Explainer):
     summary: ClassVar[str] = "Shapley values by least squares over coalitions of tokens"
     reference: ClassVar[str] = "Lundberg & Lee 2017; Covert & Lee 2021 (pairs)"
     cost: ClassVar[str] = "n_samples + 2 forward passes, or 2^T where that is less: then exact"
-    checked: ClassVar[str] = "completeness; whether every coalition was asked (exact); how well additive scores fit"
+    checked: ClassVar[str] = "whether every coalition was asked (exact); how well additive scores fit (adjusted R²)"
     signed: ClassVar[bool] = True
     n_samples: int = 500
     baselines: str = "zero"
@@ -63,8 +63,9 @@ class KernelShap(Explainer):
             rise = outputs[:, 0] - outputs[:, 1]
             gains = outputs[:, 2:] - outputs[:, 1:2]
             scores = _constrained(keep.double(), weight, gains, rise, some.mask)
-            fit = explained_share(gains, (keep.double() @ scores[..., None])[..., 0], weight)
-            return scores, (scores.sum(-1) - rise).abs(), fit, self._countable(some.mask).double()
+            exact = self._countable(some.mask)
+            fit = explained_share(gains, (keep.double() @ scores[..., None])[..., 0], weight, some.mask.sum(-1), exact)
+            return scores, (scores.sum(-1) - rise).abs(), fit, exact.double()
 
         size = rows_at_once(self.n_samples, batch.mask.shape[1])
         scores, gap, fit, exact = (torch.cat(x) for x in zip(*in_slices(texts, len(batch), size), strict=True))

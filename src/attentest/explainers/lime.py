@@ -35,7 +35,7 @@ class Lime(Explainer):
     summary: ClassVar[str] = "coefficients of a linear model fitted to the outputs around the text"
     reference: ClassVar[str] = "Ribeiro et al. 2016"
     cost: ClassVar[str] = "n_samples forward passes"
-    checked: ClassVar[str] = "how well the linear model fits (weighted R²)"
+    checked: ClassVar[str] = "how well the linear model fits (weighted R², adjusted for the number of words)"
     signed: ClassVar[bool] = True
     n_samples: int = 500
     kernel_width: float = 0.25
@@ -72,7 +72,7 @@ class Lime(Explainer):
             weighted = (centred * weight[..., None]).transpose(1, 2)
             gram = weighted @ centred + self.alpha * torch.eye(there.shape[-1]).to(there)
             scores = torch.linalg.solve(gram, weighted @ above[..., None])
-            return scores[..., 0], explained_share(above, (centred @ scores)[..., 0], weight)
+            return scores[..., 0], explained_share(above, (centred @ scores)[..., 0], weight, some.mask.sum(-1))
 
         size = rows_at_once(self.n_samples, batch.mask.shape[1])
         scores, fit = (torch.cat(x) for x in zip(*in_slices(texts, len(batch), size), strict=True))

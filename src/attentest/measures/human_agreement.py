@@ -17,7 +17,7 @@ class Annotations(NamedTuple):
     """Every person's marks on every token; texts have different numbers of people, and rows without one fill up."""
 
     flags: Bool[Tensor, "batch person token"]
-    #: Whether there is such a person: one who marked nothing is there, too.
+    #: Whether there is such a person: one who marked nothing is there, too, and is not compared with anything.
     there: Bool[Tensor, "batch person"]
 
 
@@ -29,22 +29,22 @@ class Agreed(NamedTuple):
 
 
 def between_people(annotations: Annotations) -> Agreed:
-    """One person against another, mean over pairs; two people who both marked nothing are not compared."""
+    """One person against another, mean over pairs of people who both marked something."""
     flags = annotations.flags.double()
     both, sizes = flags @ flags.mT, flags.sum(-1)
     total = sizes[:, :, None] + sizes[:, None, :]
-    pair = annotations.there[:, :, None] & annotations.there[:, None, :] & (total > 0)
-    pair = pair.triu(diagonal=1).flatten(1)
+    marking = annotations.there & annotations.flags.any(-1)
+    pair = (marking[:, :, None] & marking[:, None, :]).triu(diagonal=1).flatten(1)
     return Agreed(*(_mean(values.flatten(1), pair) for values in (2 * both / total, both / (total - both))))
 
 
 def one_against_the_others(annotations: Annotations) -> Agreed:
-    """Each of three or more people against what most of the others marked, where they marked anything so."""
+    """Each of three or more people who marked something against what most of the others marked, where that is any."""
     flags, there = annotations
     others = flags.sum(1, keepdim=True) - flags.long()
     people = there.sum(-1) - 1
     most = others * 2 > people[:, None, None]
-    compared = there & (people >= 2)[:, None] & most.any(-1)
+    compared = there & flags.any(-1) & (people >= 2)[:, None] & most.any(-1)
     return _over_people(flags, most, compared)
 
 

@@ -1,4 +1,7 @@
-"""Agreement of scores with marks on tokens: how far the highest scores lie where the marks are (ERASER's measures)."""
+"""Agreement of scores with marks on tokens: how far the highest scores lie where the marks are, after ERASER.
+
+Top tokens are as many as the text itself has marks; ERASER takes the corpus's mean number of them.
+"""
 
 from __future__ import annotations
 

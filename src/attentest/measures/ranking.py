@@ -1,7 +1,7 @@
 """Rankings of methods over the same instances: which is better, how sure that is, and which cannot be told apart.
 
 Everything comes from one paired bootstrap: instances are drawn again, the same ones for all methods, and the means
-are ranked anew. Numpy only.
+are compared anew. Numpy only.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Standing:
-    """One method: its mean and its rank (1 is best), each with an interval, and its group of equals."""
+    """One method: its mean with an interval, its rank (1 is best) with the ranks it may have, and its group of equals."""
 
     name: str
     mean: Interval
     rank: int
+    #: One more than the methods that are surely better; and all methods, less those that are surely worse.
     rank_low: int
     rank_high: int
     #: Methods of one group cannot be told from the best of it; 1 is the best group.
@@ -59,8 +60,6 @@ def rank_methods(values: Mapping[str, ArrayLike], *, seed: int = 0, resamples: i
     sample = _paired(values)
     means, drawn = sample.mean(0), resampled_means(sample, seed=seed, resamples=resamples)
     low, high = _quantiles(drawn)
-    ranks = 1 + (drawn[:, None, :] > drawn[:, :, None]).sum(-1)
-    rank_low, rank_high = (_quantiles(ranks)[end].round().astype(int) for end in (0, 1))
     differences, better = _pairs(names, means, drawn, len(sample))
     ranking = Ranking((), len(sample), differences, better)
     standings: list[Standing] = []
@@ -68,8 +67,10 @@ def rank_methods(values: Mapping[str, ArrayLike], *, seed: int = 0, resamples: i
     for place, i in enumerate(np.argsort(-means, kind="stable").tolist(), start=1):
         if not leader or ranking.told_apart(leader, names[i]) != 0:
             leader, group = names[i], group + 1
+        said = [ranking.told_apart(names[i], other) for other in names]
+        rank_low, rank_high = 1 + said.count(-1), len(names) - said.count(1)
         mean = Interval(float(means[i]), float(low[i]), float(high[i]))
-        standings.append(Standing(names[i], mean, place, int(rank_low[i]), int(rank_high[i]), group))
+        standings.append(Standing(names[i], mean, place, rank_low, rank_high, group))
     return Ranking(tuple(standings), len(sample), differences, better)
 
 

@@ -142,7 +142,7 @@ class Difference(Signal):
 
     A nonlinearity multiplies its difference by Δf/Δz (Shrikumar et al. 2017). Softmax is exp(e − log Σ exp e), step
     by step. A product's difference is Δ(gs) = ḡ·Δs + s̄·Δg, the bars being means of input and reference: each
-    factor's Shapley value, as in Lundberg & Lee's DeepSHAP (2017).
+    factor's Shapley value, as in the shap library's DeepLIFT.
     """
 
     reference: Tensor

@@ -19,8 +19,11 @@ Outcome = Literal["holds", "fails", "note"]
 
 #: Differences, as shares of the largest score, that rounding explains.
 ROUNDING = 1e-5
-#: The share of F(text) − F(no words) that a sum may miss where the explainer did not say itself whether it is complete.
-MISSED = 0.01
+#: The share of F(text) − F(no words) that a sum may miss, whatever the explainer's own tolerance is, and the least whole
+#: that it is a share of: differences between outputs in single precision are no finer.
+MISSED, LEAST = 0.01, 0.01
+#: Why a number that is none is none, where it is known.
+UNDEFINED: Final = {"fit": "How well the scores fit (R²) cannot be said: too few samples for so many words."}
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ def _share(value: float) -> str:
 def _repeated(c: Mapping[str, float]) -> Check:
     apart = c["difference_when_repeated"]
     if apart <= ROUNDING:
-        return Check("The same scores when computed again.", "holds")
+        # Where every coalition was asked, nothing was drawn.
+        drawn = "seed" in c and c.get("exact", 0) < 1
+        return Check(f"The same scores when computed again{' with the same seed' if drawn else ''}.", "holds")
     return Check(f"Computed again, scores differ by up to {_share(apart)} of the largest.", "fails")
 
 
@@ -74,15 +79,23 @@ def _loop(c: Mapping[str, float]) -> Check:
 
 
 def _complete(c: Mapping[str, float]) -> Check:
-    gap = c["completeness_gap"]
-    difference = c.get("difference", math.nan)
-    allowed = MISSED * abs(difference) if math.isfinite(difference) else 0.001
-    return _sum(gap, difference, bool(c.get("complete", gap <= allowed)), c.get("steps"))
+    gap, difference = c["completeness_gap"], c.get("difference", math.nan)
+    holds = gap <= _allowed(difference)
+    if holds and "exact" in c:
+        said = "The scores are made to add up to F(text) − F(no words), so that they do says nothing for them."
+        return Check(said, "note")
+    return _sum(gap, difference, holds, c.get("steps"))
 
 
 def _delta(c: Mapping[str, float]) -> Check:
     gap, delta = c["summation_gap"], c.get("delta", math.nan)
-    return _sum(gap, delta, gap <= 0.001 * max(1.0, abs(delta) if math.isfinite(delta) else 1.0), None)
+    exact = 0.001 * max(1.0, abs(delta) if math.isfinite(delta) else 1.0)
+    return _sum(gap, delta, gap <= min(exact, _allowed(delta)), None)
+
+
+def _allowed(difference: float) -> float:
+    """What a sum may miss."""
+    return MISSED * max(abs(difference), LEAST) if math.isfinite(difference) else 0.001
 
 
 def _sum(gap: float, difference: float, holds: bool, steps: float | None) -> Check:
@@ -111,7 +124,10 @@ def _exact(c: Mapping[str, float]) -> Check:
 
 
 def _fit(c: Mapping[str, float]) -> Check:
-    return Check(f"Added up, the scores give {_share(c['fit'])} of how the sampled outputs vary (R²).", "note")
+    if c.get("exact", 0) >= 1:
+        return Check(f"Added up, the scores give {_share(c['fit'])} of how the outputs vary (R²).", "note")
+    said = f"Added up, the scores give {_share(c['fit'])} of how the sampled outputs vary (R², adjusted)."
+    return Check(said, "note")
 
 
 def _error(c: Mapping[str, float]) -> Check:
@@ -138,7 +154,7 @@ SENTENCES: tuple[tuple[str, Callable[[Mapping[str, float]], Check], tuple[str, .
     ("symmetry_gap", _symmetric, ()),
     ("difference_from_a_loop", _loop, ("words_in_the_loop",)),
     ("difference_when_alone", _alone, ()),
-    ("difference_when_repeated", _repeated, ()),
+    ("difference_when_repeated", _repeated, ("seed",)),
 )
 
 
@@ -155,4 +171,6 @@ def checks_of(certificate: Mapping[str, float]) -> tuple[Check, ...]:
 
 
 def _unknown(name: str, value: float) -> Check:
+    if name in UNDEFINED and not math.isfinite(value):
+        return Check(UNDEFINED[name], "note")
     return Check(f"{name.replace('_', ' ').capitalize()}: {figure(value)}.", "note")

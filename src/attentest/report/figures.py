@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import vl_convert
 
-from attentest.report.saliency import RANDOM, REMOVED, Compared
+from attentest.report.saliency import RANDOM, REMOVED, Compared, short
 from attentest.report.tables import in_words, visible
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate, estimate
@@ -33,6 +33,7 @@ __all__ = [
     "divergence_histogram",
     "faithfulness_overview",
     "permutation_by_max_attention",
+    "rationale_ceiling",
     "rationale_precision",
     "searched_against_certified",
     "svg",
@@ -215,25 +216,41 @@ def _titled(pair: str) -> str:
 
 def rationale_precision(rationale: Findings) -> alt.LayerChart:
     """Average precision of every explainer against the rationale tokens, with its interval and chance."""
-    rows: Rows = []
-    for explainer in pc.unique(rationale.table["explainer"]).to_pylist():
-        measure = Measure("", "average_precision", "mean", "", {"explainer": explainer})
-        rows.append(_interval(rationale, measure, None) | {"what": in_words(explainer), "class": ALL})
-    rows.sort(key=lambda row: -(row["value"] or 0))
     chance = _judged(rationale.table, "chance")["chance"].mean()
     x = alt.X("value:Q", title="mean average precision, with 95 % interval", scale=_up_to(1))
+    rows = _each_explainer(rationale, "average_precision")
     return _intervals(rows, x, alt.value(INK), [ALL], _reference("x", chance, "chance"), 250)
 
 
+def rationale_ceiling(rationale: Findings) -> alt.LayerChart:
+    """Token F1 of every explainer with one person's marks, beside that of another person: the human ceiling."""
+    first = {"explainer": rationale.table["explainer"][0].as_py()}
+    person = estimate(rationale, Measure("", "ceiling_single_token_f1", "mean", "", first))
+    x = alt.X("value:Q", title="mean F1 with one person's marks, with 95 % interval", scale=_up_to(1))
+    rows = _each_explainer(rationale, "single_token_f1")
+    return _intervals(rows, x, alt.value(INK), [ALL], _reference("x", person.value, "another person"), 250)
+
+
+def _each_explainer(rationale: Findings, column: str) -> Rows:
+    """The column's mean and interval for every explainer, from the highest to the lowest."""
+    names = pc.unique(rationale.table["explainer"]).to_pylist()
+    rows = [
+        _interval(rationale, Measure("", column, "mean", "", {"explainer": name}), None)
+        | {"what": short(name, names), "class": ALL}
+        for name in names
+    ]
+    return sorted(rows, key=lambda row: -(row["value"] or 0))
+
+
 def faithfulness_overview(faithfulness: Findings) -> alt.LayerChart:
-    """What erasing every explainer's top words does, between the least and the most, beside a random order."""
+    """What erasing every explainer's top words does, between the least and the most found, beside a random order."""
     compared = Compared.of(faithfulness)
     assert compared is not None
     ranked = [row for row in compared.rows() if row.words != RANDOM]
     rows: Rows = [_drawn(row.removed) | {"what": row.words, "class": ALL} for row in ranked]
     chance = float(np.nanmean(compared.table(REMOVED)[RANDOM]))
     lines = alt.layer(_reference("x", chance, RANDOM), _reference("x", 1, "most found"))
-    x = alt.X("value:Q", title="share of what erasing words can do, with 95 % interval", scale=_up_to(1))
+    x = alt.X("value:Q", title="between the least (0) and the most (1) found, with 95 % interval", scale=_up_to(1))
     return _intervals(rows, x, alt.value(INK), [ALL], lines, 250)
 
 

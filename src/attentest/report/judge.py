@@ -48,7 +48,8 @@ def judge(run: RunFolder) -> Verdict:
         raise StorageError(f"{run.path} has no finished findings yet. Run the same audit again to complete it.")
     lines = tuple(lines_of(run))
     weighed = weigh(lines)
-    goals = (_reason(weighed), _check(weighed), _one_reason(weighed, lines))
+    better = next((line.better for line in lines if line.key == "saliency"), ())
+    goals = (_reason(weighed, better), _check(weighed), _one_reason(weighed, lines))
     return Verdict(_headline(goals[0]), lines, goals, _closing(lines, weighed, goals), LIMITS)
 
 
@@ -85,14 +86,21 @@ def _broken(weighed: Weighed, *parts: str) -> str:
     return ", and ".join(words[part] for part in parts if getattr(weighed, part) == "against")
 
 
-def _reason(weighed: Weighed) -> Goal:
+def _instead(better: Sequence[str]) -> str:
+    """What to show in place of attention: what surely does more than a random order, or nothing."""
+    if better:
+        return f"Show instead what does more than a random order: {', '.join(better)}."
+    return "Show nothing instead until something is found to beat a random order."
+
+
+def _reason(weighed: Weighed, better: Sequence[str] = ()) -> Goal:
     goal, reader = "Say which input words mattered to a prediction", "a model developer"
     said = (weighed.depends, weighed.ranks, weighed.stands)
     if (why := _open(said)) is not None:
         return Goal(goal, reader, "cannot say", why)
     if "against" in said:
         broken = _broken(weighed, "depends", "ranks", "stands")
-        return Goal(goal, reader, "no", f"It would mislead: {broken}. Show deletion or gradients.")
+        return Goal(goal, reader, "no", f"It would mislead: {broken}. {_instead(better)}")
     if set(said) == {"supports"}:
         why = "The weights rank the states the output is made of, and those states still stand for their words."
         return Goal(goal, reader, "yes", why)

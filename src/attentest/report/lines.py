@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.bootstrap import bootstrap_paired_difference
+from attentest.report.marks import rationale_line
 from attentest.report.saliency import saliency_line
 from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, Tone
@@ -216,43 +217,6 @@ def _beside_gradients(agreement: Findings) -> str:
     if difference.high < 0:
         return f" Gradients capture less of it than attention {control}."
     return f" Gradients and attention cannot be told apart here {control}."
-
-
-def rationale_line(rationale: Findings, planted: bool) -> Line:
-    """Does attention point at marked tokens?"""
-    own, chance = estimate(rationale, "attention.average_precision"), estimate(rationale, "chance")
-    others = [
-        (m.where["explainer"], estimate(rationale, m).value)
-        for m in rationale.measures
-        if m.column == "average_precision" and m.where["explainer"] != "attention"
-    ]
-    best = max(others, key=lambda pair: pair[1], default=None)
-    beside = f"A random order reaches {chance.value:.2f}" + (f", {best[0]} {best[1]:.2f}." if best else ".")
-    if not planted:
-        return Line(
-            "rationale",
-            "Does attention look like what people marked? (plausibility)",
-            f"{own} average precision",
-            f"This is plausibility, not faithfulness: people's marks say nothing about the model. {beside}",
-            "context",
-            own,
-            "setting",
-        )
-    words = {
-        "supports": "Attention finds the words that decide the label.",
-        "against": "Attention does no better than a random order at finding the words that decide the label.",
-        "mixed": "Attention finds the words that decide the label only a little better than a random order.",
-    }
-    tone = tone_of("precision", own, chance=chance.value)
-    return Line(
-        "rationale",
-        "Does attention point at the words that decide the label? (planted truth)",
-        f"{own} average precision",
-        f"{said(words, tone, own)} {beside}",
-        tone,
-        own,
-        "tokens",
-    )
 
 
 def lines_of(run: RunFolder) -> Iterator[Line]:

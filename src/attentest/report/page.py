@@ -21,7 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.report import figures
+from attentest.report.checks import checks_table
 from attentest.report.figures import POINTS, Palette
+from attentest.report.marks import has_ceiling, marks_table
+from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
 from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible, visible_token
 from attentest.report.verdict import Verdict
@@ -53,14 +56,30 @@ class Plot:
     narrow: Callable[[Findings, Palette], Any] | None = None
     pairs: tuple[str, ...] = ()
     points: bool = False
+    #: Whether there is anything to draw.
+    applies: Callable[[Findings], bool] = lambda _: True
 
 
 tau_narrow = partial(figures.tau_histograms, columns=1)
 PLOTS = (
     Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
     Plot("overview", "agreement", "tau", lambda found, _: figures.agreement_overview(found)),
-    Plot("saliency", "faithfulness", "normalised_comprehensiveness", lambda f, _: figures.faithfulness_overview(f)),
+    Plot(
+        "saliency",
+        "faithfulness",
+        "normalised_comprehensiveness",
+        lambda found, _: figures.faithfulness_overview(found),
+        applies=lambda found: Compared.of(found) is not None,
+    ),
+    Plot("randomisation", "randomisation", "spearman", lambda found, _: randomisation_curve(found)),
     Plot("rationale", "rationale", "average_precision", lambda found, _: figures.rationale_precision(found)),
+    Plot(
+        "ceiling",
+        "rationale",
+        "ceiling_single_token_f1",
+        lambda found, _: figures.rationale_ceiling(found),
+        applies=has_ceiling,
+    ),
     Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
     Plot("divergence", "adversary", "lower", lambda found, _: figures.divergence_histogram(found)),
     Plot("max_attention", "adversary", "lower", figures.divergence_by_max_attention, points=True),
@@ -104,6 +123,8 @@ def page(run: RunFolder, verdict: Verdict) -> str:
         model=record["fields"].get("model", {}),
         figures=list(_figures(found, palette)),
         saliency=saliency_table(found.get("faithfulness")),
+        checks=checks_table(found.get("certificates"), found.get("randomisation")),
+        marks=marks_table(found.get("rationale")),
         attacked="adversary" in found,
         examples=list(_examples(found, palette, names)),
         numbers=_numbers(every, names),
@@ -120,7 +141,7 @@ def _shown(value: Any) -> Any:
 
 def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
     for plot in PLOTS:
-        if plot.challenge not in found or (plot.key == "saliency" and Compared.of(found[plot.challenge]) is None):
+        if plot.challenge not in found or not plot.applies(found[plot.challenge]):
             continue
         findings = found[plot.challenge]
         table = findings.table

@@ -20,11 +20,24 @@ from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, summarise
 
-__all__ = ["MARKS", "RANDOM", "Compared", "Row", "saliency_line", "saliency_table", "short"]
+__all__ = [
+    "ATTENTION",
+    "BESIDE",
+    "MARKS",
+    "RANDOM",
+    "Compared",
+    "Row",
+    "place",
+    "saliency_line",
+    "saliency_table",
+    "short",
+]
 
 #: How the findings call the order that puts marked words first, and how a random order is called here.
 MARKS, RANDOM = "marks", "random order"
 ATTENTION = "attention"
+#: What ``Ranking.told_apart`` says, beside attention.
+BESIDE = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
 REMOVED, KEPT = "normalised_comprehensiveness", "normalised_sufficiency"
 
 
@@ -202,10 +215,11 @@ def _ranked(compared: Compared, ranking: Ranking) -> str:
     own = ranking[ATTENTION]
     better = [short(name, compared.names) for name in compared.names if ranking.told_apart(name, ATTENTION) > 0]
     who = f"surely better: {', '.join(better)}" if better else "none is surely better"
-    return f"Attention ranks {_place(own)} of {len(ranking.standings)}, a random order among them; {who}."
+    return f"Attention ranks {place(own)} of {len(ranking.standings)}, a random order among them; {who}."
 
 
-def _place(standing: Standing) -> str:
+def place(standing: Standing) -> str:
+    """The ranks that a method may have, at 95 %."""
     low, high = standing.rank_low, standing.rank_high
     return str(low) if low == high else f"{low} to {high}"
 
@@ -215,12 +229,11 @@ def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
     compared = None if faithfulness is None else Compared.of(faithfulness)
     if compared is None:
         return None
-    beside = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
     rows = [
         {
             "words": row.words,
-            "rank": "–" if row.standing is None else _place(row.standing),
-            "beside": "–" if row.words == ATTENTION or row.standing is None else beside[row.beside_attention],
+            "rank": "–" if row.standing is None else place(row.standing),
+            "beside": "–" if row.words == ATTENTION or row.standing is None else BESIDE[row.beside_attention],
             "numbers": [(value_of(e, "mean"), interval_of(e, "mean")) for e in (row.removed, row.kept, row.until_flip)],
             "never": "–" if row.flipped is None else f"{100 * (1 - row.flipped.value):.1f} %",
         }

@@ -28,6 +28,8 @@ class Line:
     estimate: Estimate
     #: Which of the two questions it answers: about states, about tokens, or about the setting.
     about: Literal["states", "tokens", "setting"]
+    #: Explainers other than attention that surely do more than a random order, where the line compares any.
+    better: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

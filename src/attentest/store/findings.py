@@ -65,13 +65,15 @@ class FindingsWriter:
 
     def __init__(self, path: Path, challenge: str, measures: tuple[Measure, ...]) -> None:
         self._path = path
-        self._about = json.dumps({"challenge": challenge, "measures": [asdict(m) for m in measures]})
+        self._challenge, self._measures = challenge, measures
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, table: pa.Table) -> None:
-        """Append one row group."""
+        """Append one row group; measures of columns that these findings do not have are left out."""
         if self._writer is None:
-            schema = table.schema.with_metadata({_KEY: self._about.encode()})
+            measures = [asdict(m) for m in self._measures if m.column in table.column_names]
+            about = json.dumps({"challenge": self._challenge, "measures": measures})
+            schema = table.schema.with_metadata({_KEY: about.encode()})
             self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", write_page_checksum=True)
         self._writer.write_table(table.cast(self._writer.schema))
 

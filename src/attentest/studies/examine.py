@@ -135,6 +135,7 @@ def examine(
             None if marks is None else marks.batch(batch),
             marks=meaning,
             annotations=None if people is None else people.batch(batch),
+            texts=len(encoded),
         )
         found = {
             name: _with_prediction(challenge.examine(examination), examination)

@@ -38,7 +38,13 @@ def official(folder: Path, posts: object = POSTS, **divisions: list[str]) -> Pat
 def test_majorities_of_labels_and_of_marks_are_read_and_undecided_posts_are_not(tmp_path: Path) -> None:
     read = HateXplain().read_official(official(tmp_path))
     assert list(read["train"]) == [
-        {"id": "1_gab", "text": "w1 w2 w3", "label": "hatespeech", "rationale": [1]},
+        {
+            "id": "1_gab",
+            "text": "w1 w2 w3",
+            "label": "hatespeech",
+            "rationale": [1],
+            "annotations": [[1], [0, 1], [2]],
+        },
         {"id": "2_gab", "text": "w1 w2 w3", "label": "normal"},
     ]
     assert list(read["dev"]) == []
@@ -71,6 +77,17 @@ def test_marks_become_flags_and_what_is_missing_is_counted() -> None:
         "train: 1 kept, toxic and without marks: empty",
         "train: 1 kept, toxic and without marks: not found",
     ]
+
+
+def test_what_each_annotator_marked_is_kept_where_the_rows_have_it() -> None:
+    rows = [{**ROWS[0], "annotations": [[1], [], [0, 1]]}, *ROWS[1:]]
+    texts = {text.id: text for text in HateXplain().prepare(Given(train=rows, dev=[], test=[])).splits["train"]}
+    assert texts["a"].rationale == [False, True, False]
+    assert texts["a"].annotations == [[False, True, False], [False] * 3, [True, True, False]]
+    assert texts["b"].annotations is None
+    row = {**ROWS[0], "annotations": [[3]]}
+    with pytest.raises(InputError, match=r"^Post 'a': a marked word lies outside its 3 words\.$"):
+        HateXplain().prepare(Given(train=[row], dev=[], test=[]))
 
 
 def test_two_classes_are_normal_and_toxic() -> None:

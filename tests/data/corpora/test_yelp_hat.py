@@ -72,6 +72,11 @@ def test_agreement_decides_and_tokens_inherit_their_words_mark(agreement: str, m
     prepared = YelpHAT(agreement=agreement).prepare(Given(part7=[review(n) for n in range(20)]))
     text = next(iter(prepared.splits["test"]))
     assert [token for token, flag in zip(text.tokens, text.rationale or (), strict=True) if flag] == marked
+    assert text.annotations == [
+        [True, True, True, False, False],
+        [False, True, True, False, False],
+        [False, True, True, True, True],
+    ]
     assert "20 by 3" in prepared.preparation
     assert "part3" in prepared.partial
 
@@ -91,3 +96,6 @@ def test_the_real_rows() -> None:
         "test": {"negative": 153, "positive": 157},
     }
     assert prepared.partial == "1,545 reviews; not here: part3, part4, part5"
+    for text in prepared.splits["test"]:
+        people = text.annotations or ()
+        assert list(text.rationale or ()) == [2 * sum(marks) > len(people) for marks in zip(*people, strict=True)]

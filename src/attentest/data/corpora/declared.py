@@ -47,6 +47,8 @@ class Instance(NamedTuple):
     target: Sequence[str] | None = None
     #: Source-target links of a translation, such as "0-1", counted from 0.
     alignment: Sequence[str] | None = None
+    #: For each person who marked the text, one flag per token; ``rationale`` is what was made of them.
+    annotations: Sequence[Sequence[bool]] | None = None
 
 
 @dataclass(frozen=True)

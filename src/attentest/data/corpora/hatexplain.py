@@ -72,7 +72,7 @@ class HateXplain(Declared):
             splits,
             ("normal", "toxic") if self.two_classes else CLASSES,
             "words between spaces as released; a word is marked where most annotators marked it; normal posts have no "
-            "marks",
+            "marks; what each annotator marked is kept where the rows have it",
             left_out,
             rationale="human",
         )
@@ -85,11 +85,17 @@ class HateXplain(Declared):
             noted["toxic and without marks: " + ("not found" if marked is None else "empty")] += 1
         elif row.get("approx"):
             noted["their marks placed by likeness"] += 1
-        if any(not 0 <= place < len(words) for place in marked or ()):
+        each = row.get("annotations")
+        if any(not 0 <= place < len(words) for one in (marked or (), *(each or ())) for place in one):
             raise InputError(f"Post {row['id']!r}: a marked word lies outside its {len(words)} words.")
-        places = set(marked or ())
         label = int(toxic) if self.two_classes else CLASSES.index(row["label"])
-        return Instance(row["id"], words, label, rationale=[place in places for place in range(len(words))])
+        flags, *others = (_flags(one, len(words)) for one in (marked or (), *(each or ())))
+        return Instance(row["id"], words, label, rationale=flags, annotations=None if each is None else others)
+
+
+def _flags(places: Iterable[int], length: int) -> list[bool]:
+    marked = set(places)
+    return [place in marked for place in range(length)]
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -117,4 +123,5 @@ def _posts(posts: Mapping[str, Any], names: Iterable[str], file: str) -> Iterato
             row: dict[str, Any] = {"id": name, "text": " ".join(words), "label": label}
             if label != "normal":
                 row["rationale"] = [place for place, count in enumerate(counts) if count * 2 > len(marks)]
+                row["annotations"] = [[place for place, flag in enumerate(one) if flag] for one in marks]
             yield row

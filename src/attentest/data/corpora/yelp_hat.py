@@ -98,15 +98,13 @@ class YelpHAT(Declared):
         """The review, and how many people's highlights fit its words."""
         words = row["text"].split()
         fitting = [one for one in row["annotations"] if len(one.get("tokens", words)) == len(words)]
-        marks = [sum(place in one["selected"] for one in fitting) for place in range(len(words))]
+        chosen = [set(one["selected"]) for one in fitting]
         agreed = AGREEMENTS[self.agreement]
-        pairs = [
-            (token, agreed(count, len(fitting)))
-            for word, count in zip(words, marks, strict=True)
-            for token in parts_of(word)
-        ]
-        flags = [flag for _, flag in pairs]
-        return Instance(row["id"], [token for token, _ in pairs], row["label"], rationale=flags), len(fitting)
+        pairs = [(token, place) for place, word in enumerate(words) for token in parts_of(word)]
+        each = [[place in one for _, place in pairs] for one in chosen]
+        flags = [agreed(sum(place in one for one in chosen), len(chosen)) for _, place in pairs]
+        tokens = [token for token, _ in pairs]
+        return Instance(row["id"], tokens, row["label"], rationale=flags, annotations=each), len(fitting)
 
 
 def _part(path: Path) -> str:

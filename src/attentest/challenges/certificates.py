@@ -1,0 +1,202 @@
+"""Certificates: what can be checked of every explainer's scores, text by text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.faithfulness import Faithfulness
+from attentest.data.batches import Batch
+from attentest.errors import InputError
+from attentest.explainers import EXPLAINERS, Explainer
+from attentest.explainers.certificates import ROUNDED, apart, one_by_one
+from attentest.explainers.deep_lift import DeepLift
+from attentest.explainers.deletion import Deletion
+from attentest.explainers.integrated_gradients import IntegratedGradients
+from attentest.explainers.kernel_shap import KernelShap
+from attentest.explainers.leave_one_out import LeaveOneOut
+from attentest.explainers.lime import Lime
+from attentest.explainers.lrp import LRP
+from attentest.explainers.oracle import Oracle
+from attentest.explainers.smooth_grad import SmoothGrad
+from attentest.measures.chance import uniforms
+from attentest.models.copies import copies
+from attentest.models.subject import Reading
+from attentest.store.findings import Measure
+
+__all__ = ["Certificates"]
+
+#: What a value may not exceed. Gaps between scores are shares of the text's largest score; what a sum misses is a share
+#: of the whole, but in conservation_gap, which is in log-odds.
+LIMITS = {
+    "completeness_gap": 0.01,
+    "summation_gap": 0.01,
+    "conservation_gap": 0.001,
+    "loop_gap": 1e-4,
+    "repeat_gap": 0.0,
+    "alone_gap": 1e-4,
+}
+#: Checks that take more computing than the scores did, and are made on a sample.
+SAMPLED = ("loop_gap", "repeat_gap", "alone_gap")
+#: What the explainers of these kinds say for themselves.
+OWN: dict[type[Explainer], tuple[str, ...]] = {
+    IntegratedGradients: ("completeness_gap", "steps", "complete"),
+    DeepLift: ("summation_gap",),
+    LRP: ("conservation_gap", "absorbed_bias", "absorbed_epsilon", "absorbed_symbols"),
+    KernelShap: ("completeness_gap", "fit", "exact"),
+    Lime: ("fit",),
+    SmoothGrad: ("standard_error",),
+}
+WORDS = {
+    "completeness_gap": "share of texts whose scores add up to the difference from no words, within 1 %",
+    "summation_gap": "share of texts whose scores add up to the difference from no words, within 1 %",
+    "conservation_gap": "share of texts whose relevance adds up to the output, within 0.001",
+    "steps": "points that the integral took",
+    "complete": "share of texts whose scores add up within the explainer's own tolerance",
+    "absorbed_bias": "share of the relevance that biases absorb",
+    "absorbed_epsilon": "share of the relevance that ε absorbs",
+    "absorbed_symbols": "share of the relevance that start and end symbols absorb",
+    "fit": "R² of the fit to the sampled outputs",
+    "exact": "share of texts with exact Shapley values",
+    "standard_error": "standard error of the mean over noisy copies",
+    "loop_gap": "share of sampled texts with the same scores from a loop over their words, within 0.0001",
+    "repeat_gap": "share of sampled texts with the same scores, to the bit, when computed again",
+    "alone_gap": "share of sampled texts with the same scores without the others beside them, within 0.0001",
+}
+#: Yes (1) or no (0).
+ANSWERS = ("complete", "exact")
+OUTSIDE = "outside the sample"
+
+
+@dataclass(frozen=True)
+class Certificates(Challenge):
+    """The numbers that prove, or limit, the scores of every explainer, one by one.
+
+    What an explainer says for itself costs nothing beyond its scores, and is kept for every text. About ``sample``
+    texts, chosen by a hash of their ids, are explained twice more without the other texts of their batch, and deletion
+    is done again word by word, of long texts for ``words`` of them.
+    """
+
+    name: ClassVar[str] = "certificates"
+    question: ClassVar[str] = "Are the explainers' scores what they claim to be?"
+    reference: ClassVar[str] = "Sundararajan et al. 2017 (completeness); Bach et al. 2015 (conservation)"
+    explainers: tuple[str, ...] = Faithfulness.explainers
+    sample: int = 20
+    words: int = 25
+
+    def __post_init__(self) -> None:
+        if not self.explainers:
+            raise InputError("certificates: explainers=() must name at least one, as ('attention', 'lrp').")
+        for explainer in self.explainers:
+            if isinstance(EXPLAINERS.parse(explainer), Oracle):
+                raise InputError(f"certificates: explainer {explainer!r} repeats the marks: there is nothing to check.")
+        for name in ("sample", "words"):
+            if getattr(self, name) < 1:
+                raise InputError(f"certificates: {name}={getattr(self, name)} must be at least 1.")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What is known to be checked of each explainer."""
+        return tuple(self._measures())
+
+    def _measures(self) -> Iterator[Measure]:
+        for explainer in self.explainers:
+            method = EXPLAINERS.parse(explainer)
+            for check in (*OWN.get(type(method), ()), *_on_sample(method)):
+                column = "within" if check in LIMITS else "value"
+                words, where = f"{explainer}: {WORDS[check]}", {"explainer": explainer, "check": check}
+                statistic = "fraction" if check in (*LIMITS, *ANSWERS) else "mean"
+                yield Measure(f"{explainer}.{check}", column, statistic, words, where)  # type: ignore[arg-type]
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """One row per instance, explainer and check."""
+        batch = examination.batch
+        drawn = uniforms(batch.keys, 1, 1, examination.seed, "certificates/sample")[:, 0, 0]
+        chosen = drawn < self.sample / (examination.texts or len(batch))
+        texts = copies(batch, chosen.nonzero()[:, 0])
+        reading = examination.subject.read(texts) if len(texts) else None
+        tables = []
+        for explainer in self.explainers:
+            found = _said(examination.scores(explainer), examination.certificate(explainer))
+            method = EXPLAINERS.parse(explainer)
+            found |= dict.fromkeys(_on_sample(method), drawn.new_full((len(batch),), torch.nan))
+            if reading is not None:
+                for check, values in self._again(method, examination, texts, reading, chosen, explainer).items():
+                    found[check] = found[check].masked_scatter(chosen, values)
+            tables += [_rows(examination, explainer, check, values, chosen) for check, values in found.items()]
+        return pa.concat_tables(tables)
+
+    def _again(
+        self,
+        method: Explainer,
+        examination: Examination,
+        texts: Batch,
+        reading: Reading,
+        chosen: Bool[Tensor, " batch"],
+        explainer: str,
+    ) -> dict[str, Float[Tensor, " sampled"]]:
+        """The sampled texts by themselves, twice; and deletion word by word."""
+        subject, width = examination.subject, texts.mask.shape[1]
+        once, twice = (method.explain(subject, texts, reading).scores.double() for _ in range(2))
+        own = examination.scores(explainer)[chosen, :width]
+        found = {"repeat_gap": apart(once, twice), "alone_gap": apart(own, once)}
+        if isinstance(method, Deletion | LeaveOneOut):
+            literal, looped = one_by_one(method, subject, texts, reading, None, self.words)
+            found["loop_gap"] = apart(torch.where(looped, own, 0.0), literal, ROUNDED)
+        return found
+
+
+def _on_sample(method: Explainer) -> tuple[str, ...]:
+    """The checks on a sample that apply to an explainer."""
+    return SAMPLED if isinstance(method, Deletion | LeaveOneOut) else SAMPLED[1:]
+
+
+def _said(
+    scores: Float[Tensor, "batch token"], certificate: Mapping[str, Float[Tensor, " batch"]]
+) -> dict[str, Float[Tensor, " batch"]]:
+    """What an explainer says for itself: gaps as shares of the whole, what is absorbed as shares of all relevance."""
+    left, found = dict(certificate), {}
+    for gap, of in (("completeness_gap", "difference"), ("summation_gap", "delta")):
+        if gap in left:
+            whole = left.pop(of, scores.sum(-1)).abs()
+            found[gap] = left.pop(gap) / whole.clamp(min=ROUNDED)
+    if "conservation_gap" in left and {"bias", "epsilon", "symbols"} <= set(left):
+        # Where what speaks for and against nearly cancels, shares of the output exceed it; those of the sizes do not.
+        kept = {name: left.pop(name) for name in ("bias", "epsilon", "symbols")}
+        absorbed = torch.stack(list(kept.values()))
+        sizes = (1 - absorbed.sum(0)).abs() + absorbed.abs().sum(0)
+        found["conservation_gap"] = left.pop("conservation_gap")
+        found |= {f"absorbed_{name}": share.abs() / sizes for name, share in kept.items()}
+    return found | left
+
+
+def _rows(
+    examination: Examination,
+    explainer: str,
+    check: str,
+    values: Float[Tensor, " batch"],
+    chosen: Bool[Tensor, " batch"],
+) -> pa.Table:
+    count, limit = len(values), LIMITS.get(check)
+    outside = ~chosen.cpu().numpy() if check in SAMPLED else np.zeros(count, bool)
+    undefined: np.ndarray = (~values.isfinite()).cpu().numpy()
+    judged = ~(outside | undefined)
+    return pa.table(
+        {
+            "row": examination.rows,
+            "explainer": pa.array([explainer] * count, pa.string()),
+            "check": pa.array([check] * count, pa.string()),
+            "value": numbers(values, judged),
+            "limit": pa.array([limit] * count, pa.float64()),
+            "within": pa.nulls(count, pa.bool_()) if limit is None else flags(values <= limit, judged),
+            "not_judged": reasons((outside, OUTSIDE), (undefined, "not a number")),
+        }
+    )

@@ -1,0 +1,241 @@
+"""Explainers against marked words: ranked by the area under the precision-recall curve, attention among them.
+
+Planted marks are the truth. Marks by people make it plausibility, and how far people agree is its ceiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.table import Table
+from rich.text import Text
+
+from attentest.measures.ranking import Ranking, Standing, rank_methods
+from attentest.report.saliency import ATTENTION, BESIDE, place, short
+from attentest.report.tables import interval_of, value_of
+from attentest.report.thresholds import said, tone_of
+from attentest.report.verdict import Line
+from attentest.store.findings import Findings
+from attentest.store.folder import RunFolder
+from attentest.store.summary import Estimate, estimate, summarise
+
+__all__ = ["CEILING", "Marked", "has_ceiling", "marks_table", "marks_terminal", "rationale_line"]
+
+AREA = "auprc"
+#: The columns of the table after the area; the last two, and a person's own, where it is known what each person marked.
+OVERLAPS, SINGLES = ("token_f1", "iou"), ("single_token_f1", "single_iou")
+CEILING = "a person (human ceiling)"
+HEADS = {
+    "token_f1": "Token F1",
+    "iou": "IOU",
+    "single_token_f1": "F1, one person",
+    "single_iou": "IOU, one person",
+}
+
+
+def has_ceiling(rationale: Findings) -> bool:
+    """Whether some text was marked by two people or more, and what each of them marked is known."""
+    column = "ceiling_single_token_f1"
+    return column in rationale.table.column_names and rationale.table[column].null_count < len(rationale.table)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One explainer, or a person in its place: its standing, and how far its top words are the marked ones."""
+
+    words: str
+    #: None for a person, who marks words and does not rank them.
+    standing: Standing | None
+    #: 1: surely better than attention, −1: surely worse, 0: cannot be told apart.
+    beside_attention: int
+    area: Estimate | None
+    overlaps: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The findings of the challenge ``rationale``, read for a ranking of explainers."""
+
+    findings: Findings
+
+    @classmethod
+    def of(cls, findings: Findings | None) -> Marked | None:
+        """None where attention is not among the explainers, or alone, or no text was judged for all of them."""
+        if findings is None or AREA not in findings.table.column_names:
+            return None
+        marked = cls(findings)
+        return marked if ATTENTION in marked.names and len(marked.names) > 1 and marked.ranking else None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The explainers."""
+        found: list[str] = pc.unique(self.findings.table["explainer"]).to_pylist()
+        return found
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns beside the area."""
+        return OVERLAPS + (SINGLES if has_ceiling(self.findings) else ())
+
+    def values(self, column: str, explainer: str) -> np.ndarray:
+        """One number for every text, not a number where there is none."""
+        found: np.ndarray = self.findings.rows({"explainer": explainer})[column].cast(pa.float64()).to_numpy()
+        return found
+
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """By the area under the precision-recall curve; None where no text was judged for all explainers."""
+        table = {name: self.values(AREA, name) for name in self.names}
+        return None if np.isnan(np.stack(list(table.values()))).any(0).all() else rank_methods(table)
+
+    def rows(self) -> Iterator[Row]:
+        """The explainers from the best to the worst; a person, where there is a ceiling, last."""
+        assert self.ranking is not None
+        for standing in self.ranking.standings:
+            name = standing.name
+            apart = 0 if name == ATTENTION else self.ranking.told_apart(name, ATTENTION)
+            area, *overlaps = (self._summed(column, name) for column in (AREA, *self.columns))
+            yield Row(short(name, self.names), standing, apart, area, tuple(overlaps))
+        if has_ceiling(self.findings):
+            yield Row(CEILING, None, 0, None, tuple(self._summed(f"ceiling_{c}", self.names[0]) for c in self.columns))
+
+    def _summed(self, column: str, name: str) -> Estimate:
+        return self._on_the_same_texts(name, column)[0]
+
+    def _on_the_same_texts(self, name: str, *columns: str) -> list[Estimate]:
+        """Several columns over the texts that have a number in all of them."""
+        values = np.stack([self.values(column, name) for column in columns])
+        there = values[:, ~np.isnan(values).any(0)]
+        return [summarise(one, values.shape[1] - there.shape[1]) for one in there]
+
+    def ranked(self) -> str:
+        """Attention's place, and who is surely better."""
+        assert self.ranking is not None
+        better = [
+            short(one.name, self.names)
+            for one in self.ranking.standings
+            if self.ranking.told_apart(one.name, ATTENTION) > 0
+        ]
+        who = f"surely better: {', '.join(better)}" if better else "none is surely better"
+        own = self.ranking[ATTENTION]
+        among = f"{place(own)} of {len(self.names)} explainers"
+        return f"By the area under the precision-recall curve ({own.mean.mean:.2f}) attention ranks {among}; {who}."
+
+    def ceiling(self) -> str:
+        """How far people agree, beside attention on the same texts, in words; empty where it is not known."""
+        if not has_ceiling(self.findings):
+            return ""
+        columns = (f"{prefix}{column}" for prefix in ("ceiling_", "") for column in SINGLES)
+        person_f1, person_iou, own_f1, own_iou = self._on_the_same_texts(ATTENTION, *columns)
+        words = (
+            f"The human ceiling: two people's marks agree with token F1 {person_f1} and IOU {person_iou}; on the same "
+            f"texts attention's top words agree with one person's marks with {own_f1.value:.3f} and {own_iou.value:.3f}. "
+            "Explainers are told how many words to choose, and people were not, so an explainer may pass the ceiling "
+            "without knowing more."
+        )
+        most, merged = self._on_the_same_texts(ATTENTION, "ceiling_token_f1", "token_f1")
+        if most.judged:
+            words += (
+                f" With what most people marked, one of the others agrees with token F1 {most}, attention {merged}."
+            )
+        return words
+
+
+def rationale_line(rationale: Findings, planted: bool) -> Line:
+    """Does attention point at marked tokens?"""
+    own, chance = estimate(rationale, "attention.average_precision"), estimate(rationale, "chance")
+    names = [m.where["explainer"] for m in rationale.measures if m.column == "average_precision"]
+    others = [(n, estimate(rationale, f"{n}.average_precision").value) for n in names if n != ATTENTION]
+    best = max(others, key=lambda pair: pair[1], default=None)
+    beside = f"A random order reaches {chance.value:.2f}"
+    beside += f", {short(best[0], names)} {best[1]:.2f}." if best else "."
+    if (marked := Marked.of(rationale)) is not None:
+        beside = " ".join(filter(None, (beside, marked.ranked(), "" if planted else marked.ceiling())))
+    if not planted:
+        return Line(
+            "rationale",
+            "Does attention look like what people marked? (plausibility)",
+            f"{own} average precision",
+            f"This is plausibility, not faithfulness: people's marks say nothing about the model. {beside}",
+            "context",
+            own,
+            "setting",
+        )
+    words = {
+        "supports": "Attention finds the words that decide the label.",
+        "against": "Attention does no better than a random order at finding the words that decide the label.",
+        "mixed": "Attention finds the words that decide the label only a little better than a random order.",
+    }
+    tone = tone_of("precision", own, chance=chance.value)
+    return Line(
+        "rationale",
+        "Does attention point at the words that decide the label? (planted truth)",
+        f"{own} average precision",
+        f"{said(words, tone, own)} {beside}",
+        tone,
+        own,
+        "tokens",
+    )
+
+
+def marks_table(rationale: Findings | None) -> dict[str, Any] | None:
+    """The explainers from the best to the worst, as text."""
+    marked = Marked.of(rationale)
+    if marked is None:
+        return None
+    rows = [
+        {
+            "words": row.words,
+            "rank": "–" if row.standing is None else place(row.standing),
+            "beside": "–" if row.words == ATTENTION or row.standing is None else BESIDE[row.beside_attention],
+            "numbers": [
+                ("–", "") if one is None or not one.judged else (value_of(one, "mean"), interval_of(one, "mean"))
+                for one in (row.area, *row.overlaps)
+            ],
+        }
+        for row in marked.rows()
+    ]
+    return {
+        "heads": [HEADS[column] for column in marked.columns],
+        "rows": rows,
+        "ceiling": has_ceiling(marked.findings),
+    }
+
+
+def marks_terminal(run: RunFolder) -> Table | None:
+    """The same for the terminal, in 80 columns; None where the run did not ask."""
+    name = run.named("rationale")
+    found = marks_table(None if name is None else run.findings(name))
+    if found is None:
+        return None
+    planted = run.record["fields"]["corpus"].get("rationale") == "planted"
+    title = "Explainers against the planted words (truth)" if planted else "Explainers against people's marks"
+    title += "" if planted else " (plausibility, not faithfulness)"
+    table = Table(
+        title=title,
+        caption="+ surely better than attention, − surely worse; others: not told apart from it.",
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("Explainer", min_width=20)
+    table.add_column("AUPRC, 95 % interval", no_wrap=True)
+    table.add_column("Rank", no_wrap=True)
+    for head in found["heads"]:
+        table.add_column(head, max_width=6)
+    signs = {BESIDE[1]: " +", BESIDE[-1]: " −"}
+    for row in found["rows"]:
+        (area, interval), *overlaps = row["numbers"]
+        rank = row["rank"].replace(" to ", "–") + signs.get(row["beside"], "")
+        cells = [row["words"], f"{area} {interval.replace(' ', '')}".strip(), rank, *(value for value, _ in overlaps)]
+        table.add_row(*map(Text, cells), style="bold" if row["words"] == ATTENTION else None)
+    return table

@@ -1,0 +1,95 @@
+"""attentest study and attentest reproduce, as a person types them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from attentest.cli import main
+
+TINY = """
+name = "tiny"
+title = "Two attentions"
+[run]
+corpus = "reviews(train=200, dev=40, test=40)"
+encoder = "average(hidden=8)"
+embedding = 8
+epochs = 1
+challenges = ["instances(per_token=False)", "uniform"]
+[grid]
+attention = ["additive", "dot"]
+"""
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run a command in a folder of its own: exit code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    (tmp_path / "tiny.toml").write_text(TINY)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["attentest", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_a_study_is_planned_run_listed_and_not_run_again(typed, tmp_path):
+    code, out, _ = typed("study", "run", "tiny.toml", "--dry-run")
+    assert code == 0
+    assert "2 cells: 2 to do." in out
+    assert not (tmp_path / "runs").exists()
+    code, out, err = typed("study", "run", "tiny.toml", "--csv", "all.csv")
+    assert code == 0, err
+    assert "2 of 2 cells done." in err
+    assert "accuracy" in out
+    assert (tmp_path / "all.csv").read_text().startswith("corpus,encoder,attention")
+    _, out, _ = typed("study", "status", "tiny.toml")
+    assert "2 cells: 2 done." in out
+    _, out, _ = typed("study", "ls")
+    assert "2 of 2" in out
+    assert "jain_wallace_2019" in out
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*/findings/*")}
+    assert typed("study", "run", "tiny.toml", "--quiet")[0] == 0
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*/findings/*")}
+
+
+def test_what_is_wrong_is_one_line_and_code_2(typed, tmp_path):
+    (tmp_path / "broken.toml").write_text("[grid]\nencoder = ['bilstn']\n")
+    for words, said in (
+        (("study", "run", "broken.toml"), "Did you mean 'bilstm'?"),
+        (("study", "run", "nothing.toml"), "No study file at nothing.toml"),
+        (("study", "run", "jain_walace_2019"), "Did you mean 'jain_wallace_2019'?"),
+        (("study", "run", "tiny.toml", "--corpus", "sst"), "has no corpus 'sst'"),
+        (("study", "run", "tiny.toml", "--engine", "rey"), "Did you mean 'ray'?"),
+        (("study", "run", "tiny.toml", "--gpus", "0.5"), "takes no share of a GPU"),
+        (("reproduce", "nobody_1999"), "nobody_1999"),
+    ):
+        code, _, err = typed(*words)
+        assert code == 2, (words, err)
+        assert said in " ".join(err.split()), (words, err)
+        assert "Traceback" not in err
+
+
+def test_cells_whose_corpus_is_not_here_are_said_and_the_code_is_2(typed, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "none"))
+    code, _, err = typed("study", "run", "jain_wallace_2019", "--corpus", "sst", "--seeds", "1")
+    assert code == 2
+    assert "0 of 6 cells done." in err
+    assert "attentest corpora get sst" in " ".join(err.split())
+
+
+def test_a_failed_cell_gives_code_1_and_says_how_to_try_again(typed, tmp_path):
+    (tmp_path / "v.txt").write_text("good 1 2 3\n")
+    (tmp_path / "fails.toml").write_text(TINY.replace("[grid]", 'vectors = "v.txt"\n[grid]'))
+    code, _, err = typed("study", "run", "fails.toml")
+    assert code == 1
+    assert "0 of 2 cells done." in err
+    assert "vectors of 3 numbers" in " ".join(err.split())
+    assert "--retry-failed" in err

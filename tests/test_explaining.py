@@ -86,7 +86,18 @@ def test_every_explainer_explains_every_class_with_a_certificate(name, three):
         assert np.isfinite(scored.scores).all()
         assert scored.signed or min(scored.scores) >= 0
         assert [check.outcome for check in scored.checks if check.outcome == "fails"] == []
-        assert "The same scores when computed again." in made.certificates[scored.name]
+        drawn = name in (
+            "smooth_grad",
+            "lime",
+            "captum",
+            "random",
+        )  # kernel_shap asks every coalition of so short a text
+        again = (
+            "The same scores when computed again with the same seed."
+            if drawn
+            else "The same scores when computed again."
+        )
+        assert again in made.certificates[scored.name]
 
 
 def test_what_a_text_gets_does_not_depend_on_the_texts_beside_it(runs):

@@ -57,7 +57,8 @@ def test_what_explainers_say_of_themselves_is_kept_text_by_text(classes):
     for row in range(10):
         missed = abs(float(ig.scores[row].double().sum() - ig.certificate["difference"][row]))
         share = missed / max(abs(float(ig.certificate["difference"][row])), 0.01)
-        assert found(table, IG, "completeness_gap")[row]["value"] == pytest.approx(share, abs=1e-6)
+        # Beside it, what the end of the path misses of the model's own output: here no more than rounding.
+        assert -1e-6 < found(table, IG, "completeness_gap")[row]["value"] - share < 1e-4
         assert found(table, IG, "completeness_gap")[row]["within"] == (share <= 0.01)
         assert found(table, IG, "steps")[row]["value"] == ig.certificate["steps"][row]
         assert found(table, IG, "complete")[row]["value"] == ig.certificate["complete"][row]

@@ -10,8 +10,8 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges.challenge import Examination
-from attentest.challenges.faithfulness import MARKS, Faithfulness, _chance, _sizes
-from attentest.challenges.limits import ENUMERATED, enumerated_limits, ranked, searched_orders
+from attentest.challenges.faithfulness import MARKS, Faithfulness, _chance, _Found, _sizes
+from attentest.challenges.limits import ENUMERATED, Between, enumerated_limits, ranked, searched_orders
 from attentest.errors import InputError
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
@@ -284,6 +284,40 @@ def test_wrong_parameters_are_refused_in_one_line(given, said):
     with pytest.raises(InputError, match=said) as error:
         Faithfulness(**given)
     assert "\n" not in str(error.value)
+
+
+def test_the_soonest_flip_is_that_of_all_orders():
+    rows = Faithfulness(EXPLAINERS).examine(examination(5, low=6, high=14)).to_pylist()
+    judged = [row for row in rows if row["not_judged"] is None]
+    for row in judged:
+        assert row["best_until_flip"] <= min(row["until_flip"], row["random_until_flip"])
+    assert any(row["best_until_flip"] < 1 for row in judged)
+    # An explainer's order (the first), the two searched ones, a random one: here the explainer's flips soonest.
+    drops, until = torch.zeros(1, 4), torch.tensor([[0.2, 0.5, 1.0, 0.75]])
+    between = Between(drops, *torch.zeros(3, 1))
+    found = _Found(drops[..., None], drops[..., None], between, between, until < 1, until)
+    assert found.beside(1)["best_until_flip"].tolist() == pytest.approx([0.2])
+
+
+@pytest.mark.parametrize(
+    ("name", "signed", "of_tokens", "of_states"),
+    [
+        ("attention", False, False, True),
+        ("gradient", False, False, False),
+        ("gradient_norm", False, False, False),
+        ("gradient_norm(norm='sum')", True, False, False),
+        ("lrp", True, False, False),
+        ("leave_one_out", False, True, False),
+        ("occlusion", True, True, False),
+        ("state_erasure", False, False, True),
+    ],
+)
+def test_rows_say_whether_scores_have_a_sign_and_are_made_of_erasing(name, signed, of_tokens, of_states):
+    rows = Faithfulness((name,), ("delete", "zero_attention")).examine(examination()).to_pylist()
+    said = {(row["explainer"], row["erasure"]): (row["signed"], row["made_of_erasure"]) for row in rows}
+    assert said[name, "delete"] == (signed, of_tokens)
+    assert said[name, "zero_attention"] == (signed, of_states)
+    assert said[MARKS, "delete"] == (False, False)
 
 
 def test_columns_are_written_as_the_store_expects():

@@ -82,7 +82,13 @@ def test_attention_and_deletion_know_of_no_origin_and_products_with_the_input_do
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [({"shift": 0.0}, "other than 0"), ({"explainers": ()}, "at least one"), ({"tolerance": 0.0}, "above 0")],
+    [
+        ({"shift": 0.0}, "other than 0"),
+        ({"explainers": ()}, "at least one"),
+        ({"tolerance": 0.0}, "above 0"),
+        ({"explainers": ("precomputed(file='theirs.parquet')",)}, "looks at no model"),
+        ({"explainers": ("oracle",)}, "looks at no model"),
+    ],
 )
 def test_wrong_parameters_are_refused(given, said):
     with pytest.raises(InputError, match=said):

@@ -12,6 +12,7 @@ from captum.attr import KernelShap as CaptumKernelShap
 from captum.attr import LimeBase, ShapleyValues
 from tests.explainers.asked import ENCODER_TEXTS, arguments, made, margins, targets
 
+from attentest.explainers.coalitions import explained_share
 from attentest.explainers.kernel_shap import KernelShap
 from attentest.explainers.lime import Lime
 
@@ -99,6 +100,28 @@ def test_a_text_with_more_tokens_than_coalitions_still_gets_complete_scores():
     found = KernelShap(n_samples=6).explain(model, batch, reading)
     assert torch.isfinite(found.scores).all()
     assert torch.all(found.certificate["completeness_gap"] < 1e-8)
+    assert found.certificate["fit"].isnan().all()
+
+
+@pytest.mark.parametrize("samples", [12, 13, 14, 40])
+def test_r_squared_is_adjusted_and_is_none_for_too_few_samples(samples):
+    """Pure noise, fitted by ordinary least squares with an intercept: plain R² is far above zero."""
+    generator = torch.Generator().manual_seed(0)
+    design, outputs = (torch.randn(300, samples, k, generator=generator).double() for k in (12, 1))
+    design, outputs = design - design.mean(1, keepdim=True), outputs - outputs.mean(1, keepdim=True)
+    fitted = (design @ torch.linalg.pinv(design) @ outputs)[..., 0]
+    weight, tokens = torch.ones(300, samples).double(), torch.full((300,), 12)
+    found = explained_share(outputs[..., 0], fitted, weight, tokens)
+    plain = explained_share(outputs[..., 0], fitted, weight, tokens, torch.ones(300, dtype=torch.bool))
+    assert torch.all((plain > 0) & (plain < 1 + 1e-9))
+    if samples <= 13:
+        assert found.isnan().all()
+    else:
+        expected = 1 - (1 - plain) * (samples - 1) / (samples - 13)
+        assert torch.allclose(found, expected)
+        if samples == 40:
+            assert float(plain.mean()) > 0.25
+            assert abs(float(found.mean())) < 0.05
 
 
 @PRESENT

@@ -13,6 +13,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
 from attentest.explainers.integrated_gradients import IntegratedGradients as Ours
 from attentest.explainers.quadrature import LOBATTO, RULES, quadrature
+from attentest.models import lines
 from attentest.models.lines import line_through
 
 
@@ -103,6 +104,17 @@ def test_what_the_maximum_of_steps_leaves_open_is_said():
     assert short.any()
     gap, rise = found.certificate["completeness_gap"], found.certificate["difference"]
     assert torch.all(gap[short] > 1e-4 * rise[short].abs())
+
+
+@pytest.mark.parametrize("path", ["full", "detached"])
+def test_a_way_that_does_not_end_at_the_models_own_output_is_not_complete(path, monkeypatch):
+    model, batch, reading = made("bilstm(hidden=8)")
+    states = lines._BiLSTMLine._states
+    monkeypatch.setattr(lines._BiLSTMLine, "_states", lambda *given: 0.5 * states(*given))
+    found = Ours(path=path).explain(model, batch, reading).certificate
+    some = batch.mask.any(-1)
+    assert torch.all(found["complete"][some] == 0)
+    assert torch.all(found["completeness_gap"][some] > 0.01 * found["difference"][some].abs())
 
 
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)

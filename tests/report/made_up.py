@@ -262,10 +262,11 @@ def _erased(random: np.random.Generator, rows: dict[str, Rows], base: dict[str, 
             continue
         removed = float(np.clip(level + 0.03 * place + random.normal(0, 0.05), 0, 1))
         turned = bool(random.random() < 0.8)
+        kinds = {"signed": False, "made_of_erasure": explainer == "leave_one_out", "search_beaten": False}
         found = {"normalised_comprehensiveness": removed, "normalised_sufficiency": removed, "flipped": turned}
         beside = {f"random_{name}": chance for name in ERASED}
         rows["faithfulness"].append(
-            base | {"explainer": explainer, **found, **beside, "until_flip": 0.4 if turned else 1.0}
+            base | {"explainer": explainer, **kinds, **found, **beside, "until_flip": 0.4 if turned else 1.0}
         )
 
 

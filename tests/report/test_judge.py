@@ -92,6 +92,12 @@ def test_the_answer_is_no_better_than_the_worst_of_what_it_rests_on(tones):
         assert goal.answer == "yes"
 
 
+def test_only_what_beats_a_random_order_is_shown_in_place_of_attention():
+    against = weigh(lines(uniform="against"))
+    assert "Show nothing instead" in _reason(against).why
+    assert _reason(against, ("gradient", "lrp")).why.endswith("more than a random order: gradient, lrp.")
+
+
 def test_a_verdict_names_three_readers_and_its_limits(finished):
     verdict = judge(finished)
     assert len({goal.reader for goal in verdict.goals}) == 3

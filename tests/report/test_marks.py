@@ -71,6 +71,22 @@ def test_marks_by_people_are_plausibility_and_have_a_ceiling():
     assert "one of the others agrees with token F1 0.70" in line.reading
 
 
+def test_people_and_attention_are_compared_on_the_same_texts():
+    found = findings(people=True, attention=0.5, lrp=0.8)
+    table = found.table
+    for column in ("ceiling_single_token_f1", "ceiling_single_iou"):
+        # Only every other text was marked by two people; on the others attention does well.
+        alone = np.arange(len(table)) % 2 == 1
+        single = column.removeprefix("ceiling_")
+        high = np.where(alone, 1.0, 0.3)
+        table = table.set_column(table.column_names.index(single), single, pa.array(high))
+        people = pa.array(table[column].to_numpy(), mask=alone)
+        table = table.set_column(table.column_names.index(column), column, people)
+    reading = rationale_line(Findings("rationale", found.measures, table), planted=False).reading
+    assert "on the same texts attention's top words agree with one person's marks with 0.300 and 0.300." in reading
+    assert "told how many words to choose, and people were not" in reading
+
+
 def test_without_each_persons_marks_no_ceiling_is_claimed():
     found = findings(attention=0.5, lrp=0.8)
     assert not has_ceiling(found)

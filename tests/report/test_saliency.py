@@ -18,8 +18,13 @@ from attentest.report.saliency import MARKS, RANDOM, Compared, saliency_line, sa
 from attentest.store.findings import Findings
 from attentest.studies.execute import execute
 
+#: As the challenge has them.
+SIGNED, MADE = ("lrp", "occlusion"), ("occlusion", "leave_one_out")
 
-def findings(count: int = 200, chance: float = 0.2, missing: int = 0, **means: float | tuple[float, ...]) -> Findings:
+
+def findings(
+    count: int = 200, chance: float = 0.2, missing: int = 0, beaten: float = 0.1, **means: float | tuple[float, ...]
+) -> Findings:
     """Explainers with these means (one for each way of erasing), the texts' own levels shared by all of them."""
     rng = np.random.default_rng(0)
     level = rng.normal(0, 0.1, count)
@@ -40,6 +45,9 @@ def findings(count: int = 200, chance: float = 0.2, missing: int = 0, **means: f
                         "id": [f"text-{i}" for i in range(count)],
                         "explainer": [name] * count,
                         "erasure": [way] * count,
+                        "signed": [name in SIGNED] * count,
+                        "made_of_erasure": [name in MADE] * count,
+                        "search_beaten": pa.array(np.arange(count) >= count * (1 - beaten), mask=~judged),
                         **{c: pa.array(v, mask=~judged) for c, v in columns.items()},
                         **{f"random_{c}": pa.array(random, mask=~judged) for c in columns},
                         "flipped": pa.array(removed > 0.3, mask=~judged),
@@ -56,18 +64,18 @@ def findings(count: int = 200, chance: float = 0.2, missing: int = 0, **means: f
     [(0.78, "supports"), (0.5, "mixed"), (0.25, "against"), (0.1, "against"), (0.65, "unsettled")],
 )
 def test_the_line_says_where_attention_lies_between_chance_and_the_best_explainer(attention, tone):
-    line = saliency_line(findings(attention=attention, lrp=0.8, gradient=0.4))
+    line = saliency_line(findings(attention=attention, gradient_norm=0.8, gradient=0.4))
     assert line.tone == tone
     assert line.estimate.value == pytest.approx((attention - 0.2) / 0.6, abs=0.03)
     assert line.estimate.low < line.estimate.value < line.estimate.high
-    assert "lrp 0.80" in line.reading
+    assert "gradient-norm 0.80" in line.reading
     assert "a random order 0.20" in line.reading
     assert line.reading.endswith(".")
     assert line.about == "tokens"
 
 
 def test_a_better_attention_than_every_explainer_ranks_first():
-    line = saliency_line(findings(attention=0.9, lrp=0.7, gradient=0.4))
+    line = saliency_line(findings(attention=0.9, gradient_norm=0.7, gradient=0.4))
     assert line.tone == "supports"
     assert line.estimate.value > 1
     assert "Attention ranks 1 of 4" in line.reading
@@ -75,30 +83,68 @@ def test_a_better_attention_than_every_explainer_ranks_first():
 
 
 def test_those_surely_better_are_named():
-    line = saliency_line(findings(attention=0.5, lrp=0.7, occlusion=0.8, gradient=0.4))
-    assert "surely better: lrp, occlusion." in line.reading
+    line = saliency_line(findings(attention=0.5, gradient_norm=0.7, occlusion=0.8, gradient=0.4))
+    assert "surely better: gradient-norm, occlusion." in line.reading
     assert "Attention ranks 3 of 5" in line.reading
 
 
 def test_where_no_explainer_beats_chance_nothing_is_settled():
-    line = saliency_line(findings(attention=0.2, lrp=0.2))
+    line = saliency_line(findings(attention=0.2, gradient_norm=0.2))
     assert line.tone == "unsettled"
-    assert "No explainer does more than erasing words at random" in line.reading
+    assert "No explainer like it does more than erasing words at random" in line.reading
+
+
+def test_signed_explainers_and_those_made_of_erasing_are_ranked_but_not_compared_with():
+    found = findings(attention=0.5, gradient=0.55, lrp=0.9, leave_one_out=0.8, occlusion=0.95)
+    assert Compared.of(found).fair == ["gradient"]
+    line = saliency_line(found)
+    assert line.tone == "supports"
+    assert line.estimate.value == pytest.approx(0.3 / 0.35, abs=0.03)
+    assert "to gradient" in line.result
+    assert line.better == ("gradient", "lrp", "leave-one-out", "occlusion")
+    table = saliency_table(found)
+    assert {row["words"]: row["kind"] for row in table["rows"]} == {
+        "occlusion": "±e", "lrp": "±", "leave-one-out": "e", "gradient": "", "attention": "", RANDOM: ""
+    }  # fmt: skip
+    assert "nearly the criterion itself" in table["unfair"]
+
+
+def test_without_a_fair_comparison_the_line_is_context_and_is_not_weighed():
+    found = findings(attention=0.25, lrp=0.9, leave_one_out=0.8)
+    line = saliency_line(found)
+    assert line.tone == "context"
+    assert "not weighed" in line.reading
+    older = Findings("faithfulness", (), found.table.drop_columns(["signed", "made_of_erasure"]))
+    assert saliency_line(older).tone == "context"
+
+
+def test_limits_are_called_what_was_found_and_relative_where_explainers_set_them():
+    seldom, often = (saliency_line(findings(attention=0.5, gradient=0.6, beaten=b)).reading for b in (0.1, 0.7))
+    assert "the most (1) that was found" in seldom
+    assert "in 10 % of texts an explainer outdoes the search" in seldom
+    assert "Relative to the methods listed" not in seldom
+    assert "Relative to the methods listed" in often
+    assert "in 70 % of texts" in saliency_table(findings(attention=0.5, gradient=0.6, beaten=0.7))["limits"]
 
 
 def test_few_texts_settle_nothing():
-    line = saliency_line(findings(count=20, attention=0.7, lrp=0.8))
+    line = saliency_line(findings(count=20, attention=0.7, gradient_norm=0.8))
     assert line.tone == "unsettled"
     assert "20 texts are too few" in line.reading
 
 
 def test_texts_that_were_not_judged_are_counted():
-    line = saliency_line(findings(attention=0.7, lrp=0.8, missing=30))
+    line = saliency_line(findings(attention=0.7, gradient_norm=0.8, missing=30))
     assert (line.estimate.judged, line.estimate.not_judged) == (170, 30)
 
 
 @pytest.mark.parametrize(
-    "found", [findings(lrp=0.5, gradient=0.4), findings(attention=0.5), findings(attention=0.5, lrp=0.6, missing=200)]
+    "found",
+    [
+        findings(gradient_norm=0.5, gradient=0.4),
+        findings(attention=0.5),
+        findings(attention=0.5, gradient_norm=0.6, missing=200),
+    ],
 )
 def test_without_attention_or_anything_to_compare_it_with_there_is_no_line(found):
     assert saliency_line(found) is None
@@ -106,18 +152,18 @@ def test_without_attention_or_anything_to_compare_it_with_there_is_no_line(found
 
 
 def test_a_ranking_that_depends_on_the_way_of_erasing_is_owned_up_to():
-    turned = saliency_line(findings(attention=(0.7, 0.4), lrp=(0.5, 0.6), gradient=(0.3, 0.3)))
+    turned = saliency_line(findings(attention=(0.7, 0.4), gradient_norm=(0.5, 0.6), gradient=(0.3, 0.3)))
     assert "By mask the ranking is another one" in turned.reading
-    assert "it turns attention before lrp" in turned.reading
-    same = saliency_line(findings(attention=(0.7, 0.6), lrp=(0.5, 0.4)))
+    assert "it turns attention before gradient-norm" in turned.reading
+    same = saliency_line(findings(attention=(0.7, 0.6), gradient_norm=(0.5, 0.4)))
     assert "By mask the conclusions are the same (τ = 1.00)." in same.reading
-    lost = saliency_line(findings(attention=(0.7, 0.4), lrp=(0.5, 0.4), gradient=(0.3, 0.2)))
+    lost = saliency_line(findings(attention=(0.7, 0.4), gradient_norm=(0.5, 0.4), gradient=(0.3, 0.2)))
     assert "By mask no conclusion turns" in lost.reading
 
 
 def test_the_table_ranks_explainers_and_puts_marks_last():
-    table = saliency_table(findings(attention=0.5, lrp=0.7, marks=0.9))
-    assert [row["words"] for row in table["rows"]] == ["lrp", "attention", RANDOM, "marked words"]
+    table = saliency_table(findings(attention=0.5, gradient_norm=0.7, marks=0.9))
+    assert [row["words"] for row in table["rows"]] == ["gradient-norm", "attention", RANDOM, "marked words"]
     assert [row["rank"] for row in table["rows"]] == ["1", "2", "3", "–"]
     assert [row["beside"] for row in table["rows"]] == ["surely better", "–", "surely worse", "–"]
     assert WRITTEN == MARKS
@@ -129,8 +175,8 @@ def test_parameters_are_shown_only_where_they_tell_two_apart():
 
 
 def test_the_figure_has_a_dot_for_every_explainer_and_lines_for_chance_and_the_limit():
-    text = svg(faithfulness_overview(findings(attention=0.5, lrp=0.7, marks=0.9)))
-    for words in ("attention", "lrp", "marked words", RANDOM, "most found"):
+    text = svg(faithfulness_overview(findings(attention=0.5, gradient_norm=0.7, marks=0.9)))
+    for words in ("attention", "gradient-norm", "marked words", RANDOM, "most found"):
         assert words in text
 
 

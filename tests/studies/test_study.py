@@ -40,7 +40,8 @@ because = "no need"
 def test_a_study_is_narrowed_from_the_command_line(tmp_path):
     study = made_up_study(tmp_path)
     assert [cell.label for cell in study.narrowed(seeds=1).cells()] == ["additive · seed 0", "dot · seed 0"]
-    assert len(study.narrowed(seeds=3).cells()) == 6
+    with pytest.raises(InputError, match=r"has 2 \(0, 1\)"):
+        study.narrowed(seeds=3)
     assert all(cell.choices["limit"] == 9 for cell in study.narrowed(limit=9).cells())
     with pytest.raises(InputError, match="has no corpus 'sst'"):
         study.narrowed(corpora=("sst",))
@@ -80,6 +81,9 @@ BROKEN = {
     "[[leave_out]]\nwhere = {seed = 0}\n": "leave_out[0].because: say why",
     "[grid]\nseed = [0]\n[[leave_out]]\nwhere = {seed = 0}\nbecause = 'x'\n": "grid: it has no cell",
     "run = 3\n": "run: 3 must be a table",
+    "": "grid: there is none",
+    "[grid]\nseed = [0]\n[[adjust]]\nwhere = {seed = 1}\nset = {epochs = 1}\n": "matches no cell of the grid",
+    "[grid]\nseed = [0]\n[[adjust]]\nset = {seed = 1}\n": "adjust[0].set.seed: it varies in the grid",
     "name = \n": "is not TOML",
 }
 
@@ -94,7 +98,7 @@ def test_what_is_wrong_in_a_file_is_said_with_file_key_and_suggestion(tmp_path, 
 
 
 def test_file_names_are_read_from_the_studys_own_folder(tmp_path):
-    study = made_up_study(tmp_path, "[run]\ndata = 'texts.csv'\n")
+    study = made_up_study(tmp_path, "[run]\ndata = 'texts.csv'\n[grid]\nseed = [0]\n")
     assert study.cells()[0].choices["data"] == str((tmp_path / "texts.csv").resolve())
 
 

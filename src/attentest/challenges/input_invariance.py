@@ -52,7 +52,9 @@ class InputInvariance(Challenge):
             raise InputError("input_invariance: explainers=() must name at least one.")
         for explainer in self.explainers:
             if isinstance(EXPLAINERS.parse(explainer), Oracle | Precomputed):
-                raise InputError(f"input_invariance: explainer {explainer!r} looks at no model: it cannot be asked again.")
+                raise InputError(
+                    f"input_invariance: explainer {explainer!r} looks at no model: it cannot be asked again."
+                )
         if not np.isfinite(self.shift) or self.shift == 0:
             raise InputError(f"input_invariance: shift={self.shift} must be a number other than 0.")
         if not self.tolerance > 0:

@@ -112,12 +112,13 @@ def print_claims(
 
 def reproducible(paper: str, table: str | None = None) -> Study:
     """A paper's study, or as much of it as one table needs."""
+    from attentest.papers import PAPERS
     from attentest.papers.claims import load_claims
     from attentest.papers.studies import built_in
     from attentest.studies.study import read_study
 
     loaded = load_claims(paper)
-    files = built_in()
+    files = {name: path for name, path in built_in().items() if name in PAPERS}
     if paper not in files:
         raise NotApplicable(
             f"Paper {paper!r}: {loaded.rules.not_run}. Papers that can be run: {', '.join(files) or 'none'}."

@@ -60,7 +60,13 @@ def explain(
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--html {html} must end in .html.")
     terminal = Terminal(quiet=as_json)
-    given = sys.stdin.read() if text == "-" else text
+    given = _read() if text == "-" else text
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "The text is not UTF-8. Give it in UTF-8, or from a file: iconv … | attentest explain -."
+        ) from error
     if not given.strip():
         raise InputError("The text is empty: there is no word to explain. Give a text with words in it.")
     with terminal.console.status("Explaining …"):
@@ -100,3 +106,14 @@ def _beside_the_run(found: Explanation) -> Path:
     asked = json.dumps([found.tokens, found.target, list(found.scores), found.pairs and found.pairs.name])
     words = re.sub(r"[^a-z0-9]+", "-", " ".join(found.tokens[:6]).lower()).strip("-")[:40]
     return found.save(folder / f"{words or 'text'}-{hashlib.sha256(asked.encode()).hexdigest()[:6]}.html")
+
+
+def _read() -> str:
+    """Standard input as text."""
+    data = sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"Standard input is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}. Convert it first."
+        ) from error

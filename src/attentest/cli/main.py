@@ -63,6 +63,8 @@ def main() -> None:
     """Run the command line and exit with its code."""
     try:
         code = app(standalone_mode=False)
+        if code == 130:  # some versions of Typer turn Ctrl-C into an exit code of their own
+            raise KeyboardInterrupt
         sys.exit(code if isinstance(code, int) else 0)
     except AttentestError as error:
         _fail(str(error), 2)

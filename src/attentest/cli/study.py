@@ -85,8 +85,8 @@ def run_study(
     from attentest.report.study_table import study_table
     from attentest.store.atomic import write_text
 
-    ids = [cell.run.id for cell in done.planned if cell.run is not None]
-    if not quiet:
+    ids = [cell.run.id for cell in done.planned if cell.run is not None and cell.run.id not in done.failed]
+    if ids and not quiet:
         Console().print(study_table(ids, runs))
     if csv is not None:
         write_text(csv, results_csv(groups_of(ids, runs)))
@@ -95,9 +95,18 @@ def run_study(
 
 
 @study_app.command("status")
-def status(study: File, runs: o.Runs = Path("runs")) -> None:
+def status(
+    study: File,
+    corpus: CorpusOnly = None,
+    seeds: Seeds = 0,
+    limit: Limit = None,
+    epochs: Epochs = None,
+    vectors: Vectors = None,
+    runs: o.Runs = Path("runs"),
+) -> None:
     """Show how far a study has come: every cell, done, begun, to do or failed."""
-    show_plan(find_study(study), runs, 1, Terminal(), brief=False)
+    found = narrowed(find_study(study), corpus, seeds, limit, epochs, vectors)
+    show_plan(found, runs, 1, Terminal())
 
 
 @study_app.command("ls")
@@ -173,6 +182,8 @@ def reproduce(
         show_plan(found, runs, workers, terminal)
         return
     done = conducted(found, runs, engine_named(engine, workers, address, gpus), device, retry_failed, terminal)
+    if not done.done:
+        conclude(done)
     print_claims(paper, runs, table=table, corpora=tuple(corpus or ()))
     conclude(done)
 
@@ -221,13 +232,13 @@ def engine_named(name: str, workers: int, address: str | None, gpus: float) -> E
     return engine(name, workers=workers, address=address, gpus=gpus)
 
 
-def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal, *, brief: bool = True) -> None:
+def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> None:
     """Print the cells, what is done, and what the rest will take."""
     from attentest.report.study_table import plan_table
     from attentest.studies.plan import costs, plan
 
     planned = plan(study, runs, progress=terminal)
-    Console().print(plan_table(study, planned, costs(planned, runs), workers, cores=os.cpu_count() or 1, brief=brief))
+    Console().print(plan_table(study, planned, costs(planned, runs), workers, cores=os.cpu_count() or 1))
 
 
 def conducted(
@@ -236,8 +247,11 @@ def conducted(
     """Conduct the study with its display."""
     from attentest.cli.study_display import StudyDisplay
     from attentest.studies.conduct import conduct
+    from attentest.studies.engines import RayCluster
+    from attentest.studies.execute import device_named
     from attentest.studies.plan import plan
 
+    device_named(device, here=not isinstance(engine, RayCluster))
     terminal.say(f"Study   {study.name}: {study.title or study.about}".rstrip(": "))
     planned = plan(study, runs, progress=terminal)
     display = StudyDisplay(terminal.console, quiet=terminal.quiet)

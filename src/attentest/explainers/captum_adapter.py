@@ -51,6 +51,8 @@ REFUSED = {
 }
 #: Methods whose scores should add up to F(text) − F(baseline).
 COMPLETE = ("IntegratedGradients", "DeepLift", "ShapleyValueSampling", "KernelShap")
+#: Those that make them so, by a constraint or by the order of words, and sample: the sum proves nothing.
+IMPOSED = ("ShapleyValueSampling", "KernelShap")
 #: DeepLift is refused where its scores miss that difference by more than this share.
 MISSED = 0.01
 
@@ -107,7 +109,10 @@ class Captum(Explainer):
                 f"captum's DeepLift misses F(text) − F(baseline) by up to {float(gap.max()):.2g} here: some "
                 "non-linearity of this model is no module that it can hook. Use deep_lift."
             )
-        return Attribution(scores, {"completeness_gap": gap})
+        certificate = {"completeness_gap": gap}
+        if self.method in IMPOSED:
+            certificate["exact"] = torch.zeros_like(gap)
+        return Attribution(scores, certificate)
 
     def _scores(self, make: Callable[..., Any], task: _Task) -> Float[Tensor, "batch token"]:
         if self.method == "FeaturePermutation":

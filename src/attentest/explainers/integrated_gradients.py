@@ -30,9 +30,9 @@ class IntegratedGradients(Explainer):
 
     Start and end symbols keep their embeddings on the whole way, so the tokens' scores add up to F(e) − F(b). Where
     they miss it by more than the tolerance, the way is cut into pieces, and those pieces are halved again whose own
-    scores miss the difference between their ends. What the end of the way, which is read by other code than the model's,
-    misses of the model's own output is added to the gap that the certificate gives. With the detached path, attention is held at the weights of the
-    text as it stands, and the scores add up to the difference of that function.
+    scores miss the difference between their ends. With the detached path, attention is held at the weights of the
+    text as it stands, and the scores add up to the difference of that function. Points of the way may be read by other
+    code than the model's: what its end misses of the model's own output is added to the certificate's gap.
     """
 
     name: ClassVar[str] = "integrated_gradients"
@@ -40,7 +40,7 @@ class IntegratedGradients(Explainer):
     reference: ClassVar[str] = "Sundararajan et al. 2017"
     cost: ClassVar[str] = "n_steps forward and backward passes without the first layer; more where the sum is missed"
     checked: ClassVar[str] = (
-        "completeness: the scores add up to F(text) − F(baseline), F(text) being the model's own; gap and steps are given"
+        "completeness: the scores add up to F(text) − F(baseline), F(text) the model's own; gap and steps are given"
     )
     signed: ClassVar[bool] = True
     n_steps: int = 50

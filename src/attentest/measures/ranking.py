@@ -21,7 +21,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Standing:
-    """One method: its mean with an interval, its rank (1 is best) with the ranks it may have, and its group of equals."""
+    """One method: its mean with an interval, its rank (1 is best) and the ranks it may have, its group of equals."""
 
     name: str
     mean: Interval

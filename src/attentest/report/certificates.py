@@ -19,8 +19,8 @@ Outcome = Literal["holds", "fails", "note"]
 
 #: Differences, as shares of the largest score, that rounding explains.
 ROUNDING = 1e-5
-#: The share of F(text) − F(no words) that a sum may miss, whatever the explainer's own tolerance is, and the least whole
-#: that it is a share of: differences between outputs in single precision are no finer.
+#: The share of F(text) − F(no words) that a sum may miss, whatever the explainer's own tolerance is, and the least
+#: that this is a share of: outputs in single precision are no finer.
 MISSED, LEAST = 0.01, 0.01
 #: Why a number that is none is none, where it is known.
 UNDEFINED: Final = {"fit": "How well the scores fit (R²) cannot be said: too few samples for so many words."}

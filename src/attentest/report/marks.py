@@ -135,7 +135,8 @@ class Marked:
         person_f1, person_iou, own_f1, own_iou = self._on_the_same_texts(ATTENTION, *columns)
         words = (
             f"The human ceiling: two people's marks agree with token F1 {person_f1} and IOU {person_iou}; on the same "
-            f"texts attention's top words agree with one person's marks with {own_f1.value:.3f} and {own_iou.value:.3f}. "
+            "texts attention's top words agree with one person's marks with "
+            f"{own_f1.value:.3f} and {own_iou.value:.3f}. "
             "Explainers are told how many words to choose, and people were not, so an explainer may pass the ceiling "
             "without knowing more."
         )

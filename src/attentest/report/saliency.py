@@ -39,6 +39,14 @@ ATTENTION = "attention"
 #: What ``Ranking.told_apart`` says, beside attention.
 BESIDE = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
 REMOVED, KEPT = "normalised_comprehensiveness", "normalised_sufficiency"
+#: How the table marks explainers that attention is not compared with, by their column in the findings.
+KINDS = {"signed": "±", "made_of_erasure": "e"}
+UNFAIR = (
+    "Methods with a sign (±) are favoured by a test that asks only what speaks for the class, and those made of "
+    "erasing (e) are nearly the criterion itself; attention is compared with neither."
+)
+#: Where explainers outdo the search for limits in more than this share of texts, they are the limits.
+OFTEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class Row:
     """One explainer in the table: its standing and what else erasing its top words shows."""
 
     words: str
+    #: Any of KINDS' marks.
+    kind: str
     #: None for the marks, which are not ranked.
     standing: Standing | None
     #: 1: surely better than attention, −1: surely worse, 0: cannot be told apart.
@@ -104,17 +114,51 @@ class Compared:
             return None
         return rank_methods(table)
 
+    def kind(self, name: str) -> str:
+        """The marks of an explainer that has a sign, or is made of the erasure that tests it."""
+        rows = self.findings.rows({"explainer": name, "erasure": self.erasure})
+        return "".join(mark for column, mark in KINDS.items() if rows.num_rows and _first(rows, column))
+
+    @cached_property
+    def fair(self) -> list[str]:
+        """The explainers that, like attention, have no sign and are not made of erasing."""
+        known = set(KINDS) <= set(self.findings.table.column_names)
+        return [name for name in self.names if known and name != ATTENTION and not self.kind(name)]
+
+    @property
+    def against(self) -> list[str]:
+        """What attention is compared with: the fair ones or, where there are none, all others."""
+        return self.fair or [name for name in self.names if name != ATTENTION]
+
     @property
     def best(self) -> str:
-        """The best explainer that is not attention."""
+        """The best explainer that attention is compared with."""
         assert self.ranking is not None
-        return next(one.name for one in self.ranking.standings if one.name not in (ATTENTION, RANDOM))
+        return next(one.name for one in self.ranking.standings if one.name in self.against)
+
+    @cached_property
+    def beaten(self) -> float:
+        """In which share of texts an explainer outdoes the search for limits."""
+        return float(np.nanmean(self.values("search_beaten", self.names[0])))
+
+    def limits(self) -> str:
+        """What 0 and 1 stand for, in words."""
+        share = f"{100 * self.beaten:.0f} % of texts"
+        if self.beaten > OFTEN:
+            return (
+                "Relative to the methods listed, from the least (0) to the most (1) that was found by erasing words "
+                f"({self.erasure}; in {share} one of the methods outdoes the search for limits)"
+            )
+        return (
+            f"From the least (0) to the most (1) that was found by erasing words ({self.erasure}; exact for short "
+            f"texts; in {share} an explainer outdoes the search for limits)"
+        )
 
     @cached_property
     def share(self) -> Estimate:
-        """Where attention lies between a random order (0) and the best other explainer (1), whichever that is."""
+        """Where attention lies between a random order (0) and the best that it is compared with (1)."""
         table = self.table(REMOVED)
-        names = [ATTENTION, RANDOM, *(name for name in table if name not in (ATTENTION, RANDOM))]
+        names = [ATTENTION, RANDOM, *self.against]
         sample = np.stack([table[name] for name in names], axis=1)
         judged = sample[~np.isnan(sample).any(1)]
         drawn = np.concatenate([judged.mean(0)[None], resampled_means(judged)])
@@ -141,7 +185,7 @@ class Compared:
         )
         flipped = None if random else _summed(self.values("flipped", name), "fraction")
         words = {RANDOM: RANDOM, MARKS: "marked words"}.get(name) or short(name, self.names)
-        return Row(words, standing, apart, removed, kept, until, flipped)
+        return Row(words, "" if random else self.kind(name), standing, apart, removed, kept, until, flipped)
 
     def depends(self) -> Iterator[tuple[str, Dependence]]:
         """For every other way of erasing: whether the ranking would be another one."""
@@ -163,6 +207,10 @@ class Compared:
                 yield f"By {way} the conclusions are the same {tau}."
 
 
+def _first(rows: pa.Table, column: str) -> bool:
+    return column in rows.column_names and bool(rows[column][0].as_py())
+
+
 def _summed(values: np.ndarray, statistic: str = "mean") -> Estimate:
     there = values[~np.isnan(values)]
     return summarise(there, len(values) - len(there), statistic)
@@ -181,32 +229,43 @@ def saliency_line(faithfulness: Findings) -> Line | None:
     if compared is None or compared.ranking is None:
         return None
     ranking, share, best = compared.ranking, compared.share, compared.best
+    named = short(best, compared.names)
+    named = f"{named}, the best of those without a sign that are not made of erasing" if compared.fair else named
+    better = [name for name in compared.names if name != ATTENTION and ranking.told_apart(name, RANDOM) > 0]
     words = {
-        "supports": "Erasing the words that attention puts first does about as much as for the best explainer.",
-        "against": "Erasing the words that attention puts first does far less than for the best explainer.",
+        "supports": f"Erasing the words that attention puts first does about as much as for {named}.",
+        "against": f"Erasing the words that attention puts first does far less than for {named}.",
         "mixed": "Erasing the words that attention puts first does more than erasing random ones, and less than for "
-        "the best explainer.",
+        f"{named}.",
     }
     tone: Tone = tone_of("saliency", share)
     reading = said(words, tone, share)
-    if ranking.told_apart(best, RANDOM) <= 0 and share.judged >= FEWEST:
+    if not compared.fair:
+        tone = "context"
+        reading = (
+            "No other explainer here is known to have no sign, as attention, and not to be made of erasing, so that "
+            "the comparison is not fair and is not weighed."
+        )
+    elif ranking.told_apart(best, RANDOM) <= 0 and share.judged >= FEWEST:
         tone = "unsettled"
-        reading = "No explainer does more than erasing words at random, so that there is nothing to compare with."
+        reading = (
+            "No explainer like it does more than erasing words at random, so that there is nothing to compare with."
+        )
     own, leader, chance = (ranking[name].mean.mean for name in (ATTENTION, best, RANDOM))
-    named = short(best, compared.names)
     reading += (
-        f" Of what erasing words ({compared.erasure}) can do, from the least (0) to the most (1): attention {own:.2f}, "
-        f"{named} {leader:.2f}, a random order {chance:.2f}. {_ranked(compared, ranking)}"
+        f" {compared.limits()}: attention {own:.2f}, {short(best, compared.names)} {leader:.2f}, "
+        f"a random order {chance:.2f}. {_ranked(compared, ranking)}"
     )
     reading = " ".join([reading, *compared.turned()])
     return Line(
         "saliency",
         "Does erasing attention's top words do as much as erasing saliency's? (faithfulness)",
-        f"{share} of the way from a random order to the best explainer",
+        f"{share} of the way from a random order to {short(best, compared.names)}",
         reading,
         tone,
         share,
         "tokens",
+        tuple(short(name, compared.names) for name in better),
     )
 
 
@@ -219,7 +278,7 @@ def _ranked(compared: Compared, ranking: Ranking) -> str:
 
 
 def place(standing: Standing) -> str:
-    """The ranks that a method may have, at 95 %."""
+    """The ranks that a method may have, at 95 % for all methods together."""
     low, high = standing.rank_low, standing.rank_high
     return str(low) if low == high else f"{low} to {high}"
 
@@ -232,6 +291,7 @@ def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
     rows = [
         {
             "words": row.words,
+            "kind": row.kind,
             "rank": "–" if row.standing is None else place(row.standing),
             "beside": "–" if row.words == ATTENTION or row.standing is None else BESIDE[row.beside_attention],
             "numbers": [(value_of(e, "mean"), interval_of(e, "mean")) for e in (row.removed, row.kept, row.until_flip)],
@@ -239,4 +299,10 @@ def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
         }
         for row in compared.rows()
     ]
-    return {"erasure": compared.erasure, "rows": rows, "turned": list(compared.turned())}
+    return {
+        "erasure": compared.erasure,
+        "rows": rows,
+        "limits": compared.limits(),
+        "unfair": UNFAIR if any(row["kind"] for row in rows) else "",
+        "turned": list(compared.turned()),
+    }

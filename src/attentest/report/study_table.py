@@ -71,7 +71,6 @@ def plan_table(
     workers: int,
     *,
     cores: int,
-    brief: bool = True,
 ) -> Lines:
     """The cells, how far each has come, and what the rest will take."""
     table = Table(
@@ -132,7 +131,7 @@ def studies_table(studies: Mapping[str, Path], runs: Path) -> Table:
     here: dict[str, tuple[str, int, int]] = {}
     for record in recorded(runs):
         ids = {cell["run"] for cell in record["cells"] if cell.get("run")}
-        done = sum(1 for identity in ids if (runs / str(identity) / "findings").is_dir())
+        done = sum(1 for identity in ids if any((runs / str(identity) / "findings").glob("*.parquet")))
         title, total, finished = here.get(record["study"], (record.get("title", ""), 0, 0))
         here[record["study"]] = (title, total + len(ids), finished + done)
     for name, path in studies.items():
@@ -140,5 +139,5 @@ def studies_table(studies: Mapping[str, Path], runs: Path) -> Table:
         here.setdefault(name, (about.get("title", ""), 0, 0))
         here[name] = (about.get("title", ""), *here[name][1:])
     for name, (title, total, done) in here.items():
-        table.add_row(Text(name), Text(title), f"{done} of {total}" if total else "none")
+        table.add_row(Text(name), Text(title), f"{done} of {total} have findings" if total else "none")
     return table

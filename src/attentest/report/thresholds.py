@@ -60,9 +60,9 @@ THRESHOLDS: dict[str, Band] = {
     "saliency": Band(
         0.4,
         0.75,
-        "Attention's normalised comprehensiveness, between a random order's (0) and the best other explainer's (1) that "
-        "has no sign either and is not made of erasing. The marks are those of capture: that explainer stands in the "
-        "place of deletion's own best words.",
+        "Attention's normalised comprehensiveness, between a random order's (0) and the best other explainer's (1) "
+        "that has no sign either and is not made of erasing. The marks are those of capture: that explainer stands in "
+        "the place of deletion's own best words.",
     ),
     "precision": Band(
         0.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -23,12 +24,19 @@ def replacing(target: Path) -> Iterator[Path]:
             os.fsync(handle.fileno())
         temporary.replace(target)
     except OSError as error:
-        raise StorageError(
-            f"Cannot write {target}: {error.strerror or error}. Free space or choose another --runs folder."
-        ) from error
+        raise StorageError(f"Cannot write {target}: {error.strerror or error}. {_advice(error, target)}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _advice(error: OSError, target: Path) -> str:
+    """What would help."""
+    if not target.parent.is_dir():
+        return f"There is no folder {target.parent}: make it, or choose another."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Free space, or choose another folder."
+    return "Choose a folder that you may write to."
 
 
 def write_text(target: Path, text: str) -> None:

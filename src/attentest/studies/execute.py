@@ -40,7 +40,7 @@ from attentest.training.checkpoints import (
 from attentest.training.loop import best_epoch, fit
 from attentest.training.resume import Resume
 
-__all__ = ["execute", "is_complete", "reproducibly", "train"]
+__all__ = ["device_named", "execute", "is_complete", "reproducibly", "train"]
 
 #: Training in progress; it gives way to the finished model.
 UNFINISHED = "training.safetensors"
@@ -108,7 +108,7 @@ def _without_removed(run: Run, root: Path, device: str, progress: Progress) -> R
     first = replace(run, removal=None, challenges=())
     folder = train(first, root, device=device, progress=progress)
     with folder.locked(progress.say), reproducibly():
-        model, vocabulary = _model(first, folder, _device(device), progress)
+        model, vocabulary = _model(first, folder, device_named(device), progress)
         ranks = ranks_of(folder, model, vocabulary, run.corpus, run.removal.explainer, progress)
     return replace(run, reduced=without_top(run.corpus, ranks, run.removal))
 
@@ -130,7 +130,7 @@ def _opened(
     run: Run, root: Path, device: str, fresh: bool, progress: Progress
 ) -> Iterator[tuple[RunFolder, torch.device]]:
     """The run's folder, held for this process."""
-    where = _device(device)
+    where = device_named(device)
     path = root / run.id
     make_folder(path)
     folder = RunFolder(path)
@@ -297,14 +297,15 @@ def _applicable(
     return wanted
 
 
-def _device(name: str) -> torch.device:
+def device_named(name: str, *, here: bool = True) -> torch.device:
+    """The device of this name; ``here``: on this machine, where it must be usable."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
     except RuntimeError as error:
         raise InputError(f"--device {name!r} is not a device. Use cpu, cuda or auto.") from error
-    if device.type == "cuda" and not torch.cuda.is_available():
+    if here and device.type == "cuda" and not torch.cuda.is_available():
         raise InputError(f"--device {name!r}: this machine has no usable CUDA device. Use cpu or auto.")
     return device
 

@@ -39,18 +39,18 @@ def plan(study: Study, runs: Path, *, progress: Progress = SILENT) -> list[Plann
     planned = []
     with progress.stage("Planning", len(cells)) as tick:
         for cell in cells:
-            planned.append(_planned(cell, runs, progress))
+            planned.append(_planned(cell, runs))
             tick(1)
     return planned
 
 
-def _planned(cell: Cell, runs: Path, progress: Progress) -> Planned:
+def _planned(cell: Cell, runs: Path) -> Planned:
     try:
         run = describe_cell(cell.choices)
         folder = RunFolder(runs / run.id)
     except AttentestError as error:
         return Planned(cell, "cannot run", problem=str(error))
-    if (folder.path / "run.json").is_file() and is_complete(run, folder, progress.say):
+    if (folder.path / "run.json").is_file() and is_complete(run, folder):
         return Planned(cell, "done", run)
     problem = failure_of(folder.path)
     if problem is not None:

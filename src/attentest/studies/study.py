@@ -112,7 +112,12 @@ class Study:
             grid["corpus"] = corpora
         if seeds:
             given = grid.get("seed", (self.run.get("seed", 0),))
-            grid["seed"] = tuple(given[:seeds]) if seeds <= len(given) else tuple(range(seeds))
+            if seeds > len(given):
+                listed = ", ".join(map(str, given))
+                raise InputError(
+                    f"--seeds {seeds}: study {self.name!r} has {len(given)} ({listed}). Name more in its file."
+                )
+            grid["seed"] = tuple(given[:seeds])
         changed = {key: value for key, value in same.items() if value is not None}
         for key, value in changed.items():
             grid.pop(key, None)
@@ -123,7 +128,13 @@ class Study:
 
 
 def _matches(choices: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
-    return all(choices.get(key) in (value if isinstance(value, list) else [value]) for key, value in where.items())
+    """Whether every key has the value, or one of the values; a name alone matches it with any parameters."""
+    for key, value in where.items():
+        wanted = value if isinstance(value, list) else [value]
+        given = choices.get(key)
+        if given not in wanted and not (isinstance(given, str) and given.partition("(")[0] in wanted):
+            return False
+    return True
 
 
 def _label(point: Mapping[str, Any], grid: Mapping[str, tuple[Any, ...]]) -> str:
@@ -152,9 +163,28 @@ def read_study(path: Path) -> Study:
         study = _study(record, path)
         for cell in study.cells():
             check_together(cell.choices, cell.label)
+        if not study.grid:
+            raise InputError("grid: there is none. Write [grid] with one axis or more, as seed = [0].")
+        _check_rules(study)
     except AttentestError as error:
         raise InputError(f"{path}: {error}") from error
     return study
+
+
+def _check_rules(study: Study) -> None:
+    """A rule that matches no cell, or undoes the grid, is a slip."""
+    points = [
+        {**study.run, **dict(zip(study.grid, values, strict=True))}
+        for values in itertools.product(*study.grid.values())
+    ]
+    named = [(f"adjust[{n}]", rule.where) for n, rule in enumerate(study.adjust)]
+    named += [(f"leave_out[{n}]", left.where) for n, left in enumerate(study.leave_out)]
+    for at, where in named:
+        if not any(_matches(point, where) for point in points):
+            raise InputError(f"{at}.where: {dict(where)} matches no cell of the grid.")
+    for number, rule in enumerate(study.adjust):
+        if both := sorted(set(rule.set) & set(study.grid)):
+            raise InputError(f"adjust[{number}].set.{both[0]}: it varies in the grid; two cells would become one.")
 
 
 def _study(record: dict[str, Any], path: Path) -> Study:

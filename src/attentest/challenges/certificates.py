@@ -64,11 +64,11 @@ WORDS = {
     "absorbed_bias": "share of the relevance that biases absorb",
     "absorbed_epsilon": "share of the relevance that ε absorbs",
     "absorbed_symbols": "share of the relevance that start and end symbols absorb",
-    "fit": "R² of the fit to the sampled outputs",
+    "fit": "adjusted R² of the fit to the sampled outputs",
     "exact": "share of texts with exact Shapley values",
     "standard_error": "standard error of the mean over noisy copies",
     "loop_gap": "share of sampled texts with the same scores from a loop over their words, within 0.0001",
-    "repeat_gap": "share of sampled texts with the same scores, to the bit, when computed again",
+    "repeat_gap": "share of sampled texts with the same scores, to the bit, when computed again with the same seed",
     "alone_gap": "share of sampled texts with the same scores without the others beside them, within 0.0001",
 }
 #: Yes (1) or no (0).

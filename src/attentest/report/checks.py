@@ -28,7 +28,10 @@ __all__ = ["Checked", "checked", "checks_table", "checks_terminal"]
 #: The layer of ``randomisation`` where no learnt weight is left.
 EVERYTHING = "everything"
 #: Names as a certificate has them, and how a reader would say them.
-SAID = {"fit": "R² of the fit to the sampled outputs", "standard_error": "standard error of the mean over noisy copies"}
+SAID = {
+    "fit": "adjusted R² of the fit to the sampled outputs",
+    "standard_error": "standard error of the mean over noisy copies",
+}
 
 
 @dataclass(frozen=True)

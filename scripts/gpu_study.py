@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     """Unpack, compute, pack."""
     scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "attentest-gpu"
     runs = scratch / "runs"
+    shutil.rmtree(scratch, ignore_errors=True)
     with tarfile.open(pack / "data.tar.xz") as archive:
         archive.extractall(scratch, filter="data")
     path = os.pathsep.join(str(Path(part).resolve()) for part in ("src", pack / "site"))

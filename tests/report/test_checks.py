@@ -122,7 +122,7 @@ def test_scores_that_change_when_computed_again_or_alone_fail():
 def test_what_is_not_known_here_is_given_by_its_name():
     found = certificates(mine={"shoe_size": [40.0, 42.0, 44.0]}, lime={"fit": [0.5, 0.7, 0.9]})
     assert said(found) == ("Shoe size: 42.0 in the middle.", "note")
-    assert said(found, 1)[0] == "R² of the fit to the sampled outputs: 0.700 in the middle."
+    assert said(found, 1)[0] == "Adjusted R² of the fit to the sampled outputs: 0.700 in the middle."
 
 
 def test_where_nothing_was_tried_nothing_is_said():

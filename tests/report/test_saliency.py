@@ -98,7 +98,8 @@ def test_signed_explainers_and_those_made_of_erasing_are_ranked_but_not_compared
     found = findings(attention=0.5, gradient=0.55, lrp=0.9, leave_one_out=0.8, occlusion=0.95)
     assert Compared.of(found).fair == ["gradient"]
     line = saliency_line(found)
-    assert line.tone == "supports"
+    assert line.tone == "mixed", "as good as its like, and worse than one that knows the sign"
+    assert "find more: lrp." in line.reading
     assert line.estimate.value == pytest.approx(0.3 / 0.35, abs=0.03)
     assert "to gradient" in line.result
     assert line.better == ("gradient", "lrp", "leave-one-out", "occlusion")

@@ -251,6 +251,15 @@ def saliency_line(faithfulness: Findings) -> Line | None:
         reading = (
             "No explainer like it does more than erasing words at random, so that there is nothing to compare with."
         )
+    ahead = [n for n in compared.names if ranking.told_apart(n, ATTENTION) > 0 and compared.kind(n) == KINDS["signed"]]
+    if tone == "supports" and ahead:
+        # As good as its like is not good: others find words that matter more, if only by knowing what speaks for.
+        tone = "mixed"
+        names = ", ".join(short(name, compared.names) for name in ahead)
+        reading = (
+            f"Erasing the words that attention puts first does as much as for {named}, but methods that tell what "
+            f"speaks for a class from what speaks against it find more: {names}."
+        )
     own, leader, chance = (ranking[name].mean.mean for name in (ATTENTION, best, RANDOM))
     reading += (
         f" {compared.limits()}: attention {own:.2f}, {short(best, compared.names)} {leader:.2f}, "

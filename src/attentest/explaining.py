@@ -13,20 +13,18 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attentest.challenges.kinds import is_signed
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
 from attentest.data.new_texts import Cut, cut_like
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.explainers import EXPLAINERS, Explainer
-from attentest.explainers.captum_adapter import Captum
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
 from attentest.explainers.deletion import Deletion
-from attentest.explainers.gradient_norm import GradientNorm
 from attentest.explainers.interactions import INTERACTIONS, Interaction
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.slopes import target_of
-from attentest.explainers.smooth_grad import SmoothGrad
 from attentest.models.classifier import Classifier
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
@@ -233,7 +231,7 @@ def _scored(
                     explainer.summary,
                     explainer.reference,
                     explainer.cost,
-                    _is_signed(explainer),
+                    is_signed(explainer),
                     tuple(row.tolist()),
                     {name: float(values[place]) for name, values in numbers.items()},
                 )
@@ -241,17 +239,6 @@ def _scored(
             ]
         )
     return found, passed_over
-
-
-def _is_signed(explainer: Explainer) -> bool:
-    """Whether these parameters make scores that speak for or against a class."""
-    if isinstance(explainer, GradientNorm):
-        return explainer.norm == "sum"
-    if isinstance(explainer, SmoothGrad):
-        return _is_signed(EXPLAINERS.parse(explainer.of))
-    if isinstance(explainer, Captum):
-        return explainer.method != "Saliency"
-    return explainer.signed
 
 
 def _pairs(

@@ -6,12 +6,10 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from attentest.report.claims_figures import drawn, scatter
 from attentest.report.claims_view import MARKS, View
 from attentest.report.figures import svg
-from attentest.report.tables import visible
+from attentest.report.html import environment
 from attentest.store.atomic import write_text
 
 __all__ = ["claims_page", "write_claims_page"]
@@ -24,34 +22,24 @@ def write_claims_page(view: View, target: Path, came_from: str = "") -> None:
 
 def claims_page(view: View, came_from: str = "") -> str:
     """The page as text; ``came_from`` says where the outcomes were found."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("attentest.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"MARKS": MARKS}
     panels = drawn(view)
-    return environment.get_template("claims.html").render(
-        view=view,
-        paper=view.claims.paper,
-        came_from=came_from,
-        figure_rates=view.rates(view.figures),
-        direction_rates=view.rates(view.directions),
-        directions=_directions(view),
-        tables=[(name, outcomes, view.rates(outcomes)) for name, outcomes in view.tables.items()],
-        points=sum(map(len, panels.values())),
-        image=_image(scatter(view)) if panels else None,
-        narrow=_image(scatter(view, columns=1)) if panels else None,
-        made=_made(view),
+    return (
+        environment(MARKS=MARKS)
+        .get_template("claims.html")
+        .render(
+            view=view,
+            paper=view.claims.paper,
+            came_from=came_from,
+            figure_rates=view.rates(view.figures),
+            direction_rates=view.rates(view.directions),
+            directions=_directions(view),
+            tables=[(name, outcomes, view.rates(outcomes)) for name, outcomes in view.tables.items()],
+            points=sum(map(len, panels.values())),
+            image=_image(scatter(view)) if panels else None,
+            narrow=_image(scatter(view, columns=1)) if panels else None,
+            made=_made(view),
+        )
     )
-
-
-def _shown(value: Any) -> Any:
-    """Text with nothing hidden in it, and no line broken before a per cent sign."""
-    return visible(value).replace(" %", "\N{NO-BREAK SPACE}%") if type(value) is str else value
 
 
 def _image(chart: Any) -> str:

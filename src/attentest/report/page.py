@@ -16,17 +16,17 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.report import figures
 from attentest.report.checks import checks_table
 from attentest.report.figures import POINTS, Palette
+from attentest.report.html import environment
 from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
-from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible, visible_token
+from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible_token
 from attentest.report.verdict import Verdict
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings
@@ -108,35 +108,25 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     names = [str(name) for name in corpus.get("classes", [])]
     predicted: list[int] = next((f.table["predicted"].to_pylist() for f in found.values()), [])
     palette = Palette.of(names, predicted)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("attentest.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return (
+        environment(TONES=TONES, ANSWERS=ANSWERS)
+        .get_template("page.html")
+        .render(
+            verdict=verdict,
+            corpus=corpus,
+            model=record["fields"].get("model", {}),
+            figures=list(_figures(found, palette)),
+            saliency=saliency_table(found.get("faithfulness")),
+            checks=checks_table(found.get("certificates"), found.get("randomisation")),
+            marks=marks_table(found.get("rationale")),
+            attacked="adversary" in found,
+            examples=list(_examples(found, palette, names)),
+            numbers=_numbers(every, names),
+            particulars=_particulars(record),
+            files=list(_files(record["finished"], every)),
+            run=run.path.name,
+        )
     )
-    environment.globals |= {"TONES": TONES, "ANSWERS": ANSWERS}
-    return environment.get_template("page.html").render(
-        verdict=verdict,
-        corpus=corpus,
-        model=record["fields"].get("model", {}),
-        figures=list(_figures(found, palette)),
-        saliency=saliency_table(found.get("faithfulness")),
-        checks=checks_table(found.get("certificates"), found.get("randomisation")),
-        marks=marks_table(found.get("rationale")),
-        attacked="adversary" in found,
-        examples=list(_examples(found, palette, names)),
-        numbers=_numbers(every, names),
-        particulars=_particulars(record),
-        files=list(_files(record["finished"], every)),
-        run=run.path.name,
-    )
-
-
-def _shown(value: Any) -> Any:
-    """Text with nothing hidden in it, and no line broken before a per cent sign."""
-    return visible(value).replace(" %", "\N{NO-BREAK SPACE}%") if type(value) is str else value
 
 
 def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:

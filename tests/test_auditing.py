@@ -64,3 +64,16 @@ def test_a_corpus_of_pairs_is_refused_rather_than_read_by_half(tmp_path):
 def test_nothing_else_hangs_on_the_package():
     with pytest.raises(AttributeError, match="no attribute 'adit'"):
         _ = attentest.adit
+
+
+def test_a_run_that_keeps_nothing_of_single_tokens_has_a_verdict_and_a_page_too(tmp_path):
+    done = attentest.audit(
+        corpus="reviews(train=200, dev=40, test=40)",
+        encoder="average(hidden=8)",
+        embedding=8,
+        epochs=1,
+        challenges=("instances(per_token=False)", "adversary(steps=10, per_token=False)", "uniform"),
+        runs=tmp_path,
+    )
+    assert done.report.is_file()
+    assert "attention" not in done.to_frame(done.folder.named("instances")).columns

@@ -217,7 +217,7 @@ def _words(value: Any) -> str:
 
 def _examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[str]) -> Iterator[Row]:
     """Some ten texts with their attention and, where there is one, the adversary's."""
-    if "instances" not in found:
+    if "instances" not in found or "attention" not in found["instances"].table.column_names:
         return
     table = found["instances"].table
     attacks = found["adversary"].table if "adversary" in found else None

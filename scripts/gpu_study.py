@@ -33,6 +33,7 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
         archive.extractall(scratch, filter="data")
     path = os.pathsep.join(str(Path(part).resolve()) for part in ("src", pack / "site"))
     environment = {**os.environ, "PYTHONPATH": path, "ATTENTEST_DATA": str(scratch / "data"), "OMP_NUM_THREADS": "1"}
+    environment |= shared_card(scratch)
     started = time.monotonic()
     command = [
         sys.executable,
@@ -64,6 +65,7 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
         "command": command[1:],
         "seconds": round(seconds, 1),
         "exit_code": code,
+        "side_by_side": "CUDA_MPS_PIPE_DIRECTORY" in environment,
         "largest_memory_MiB": memory.largest,
         "cells": len(list(runs.glob("*/findings/instances*.parquet"))),
         "bundles": bundles,
@@ -71,6 +73,21 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps(about))
     return code
+
+
+def shared_card(scratch: Path) -> dict[str, str]:
+    """Let the processes' kernels run at the same time (NVIDIA's MPS), not in turns, where its daemon can be had."""
+    places = {"CUDA_MPS_PIPE_DIRECTORY": str(scratch / "mps"), "CUDA_MPS_LOG_DIRECTORY": str(scratch / "mps-log")}
+    for place in places.values():
+        Path(place).mkdir(parents=True, exist_ok=True)
+    tried = "import torch; torch.ones(1, device='cuda').sum().item()"
+    try:
+        subprocess.run(["nvidia-cuda-mps-control", "-d"], env=os.environ | places, check=True, timeout=20)
+        subprocess.run([sys.executable, "-c", tried], env=os.environ | places, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as reason:
+        print(f"MPS cannot be had ({reason}); processes take turns on the card", file=sys.stderr)
+        return {}
+    return places
 
 
 class Memory(threading.Thread):

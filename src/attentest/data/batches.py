@@ -12,6 +12,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attentest.data.corpus import Split
+from attentest.data.sentence_rows import Sentences
+from attentest.data.sentences import labels_of
 from attentest.data.vocabulary import END, PAD, START, Vocabulary
 
 __all__ = ["Batch", "Encoded", "Sequences", "bucketed", "shuffled"]
@@ -24,13 +26,22 @@ class Sequences:
     tokens: Int[Tensor, "batch token"]
     lengths: Int[Tensor, " batch"]
     mask: Bool[Tensor, "batch token"]
+    #: Where the texts are cut into sentences.
+    sentences: Sentences | None = None
 
-    def __getitem__(self, part: slice) -> Sequences:
-        return Sequences(self.tokens[part], self.lengths[part], self.mask[part])
+    def __getitem__(self, part: slice | Int[Tensor, " row"]) -> Sequences:
+        sentences = None if self.sentences is None else self.sentences[part]
+        return Sequences(self.tokens[part], self.lengths[part], self.mask[part], sentences)
+
+    def narrowed(self, width: int) -> Sequences:
+        """Without the positions beyond, which hold padding."""
+        sentences = None if self.sentences is None else self.sentences.narrowed(width)
+        return Sequences(self.tokens[:, :width], self.lengths, self.mask[:, :width], sentences)
 
     def to(self, device: torch.device) -> Sequences:
         """The same sequences on another device."""
-        return Sequences(self.tokens.to(device), self.lengths.to(device), self.mask.to(device))
+        sentences = None if self.sentences is None else self.sentences.to(device)
+        return Sequences(self.tokens.to(device), self.lengths.to(device), self.mask.to(device), sentences)
 
 
 @dataclass(frozen=True)
@@ -46,14 +57,13 @@ class Batch:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, part: slice) -> Batch:
+    def __getitem__(self, part: slice | Int[Tensor, " row"]) -> Batch:
         second = None if self.second is None else self.second[part]
         return Batch(self.text[part], self.labels[part], self.rows[part], self.keys[part], second)
 
     def narrowed(self, width: int) -> Batch:
         """The same texts, when none is longer than ``width`` positions, without the padding beyond them."""
-        text = Sequences(self.text.tokens[:, :width], self.text.lengths, self.text.mask[:, :width])
-        return Batch(text, self.labels, self.rows, self.keys, self.second)
+        return Batch(self.text.narrowed(width), self.labels, self.rows, self.keys, self.second)
 
     @property
     def mask(self) -> Bool[Tensor, "batch token"]:
@@ -79,6 +89,8 @@ class Encoded:
     labels: np.ndarray
     keys: np.ndarray
     second: tuple[np.ndarray, np.ndarray] | None = None
+    #: Which of its text's sentences each token belongs to, where the split says.
+    sentences: np.ndarray | None = None
 
     @classmethod
     def of(cls, split: Split, vocabulary: Vocabulary) -> Encoded:
@@ -90,6 +102,7 @@ class Encoded:
             split.labels.astype(np.int64),
             np.array(keys, dtype=np.int64),
             second,
+            labels_of(split),
         )
 
     def __len__(self) -> int:
@@ -103,7 +116,7 @@ class Encoded:
     def batch(self, rows: np.ndarray) -> Batch:
         """These rows as one padded batch."""
         return Batch(
-            _padded(*self.text, rows),
+            _padded(*self.text, rows, self.sentences),
             torch.from_numpy(self.labels[rows]),
             torch.from_numpy(np.ascontiguousarray(rows, dtype=np.int64)),
             torch.from_numpy(self.keys[rows]),
@@ -111,7 +124,9 @@ class Encoded:
         )
 
 
-def _padded(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Sequences:
+def _padded(
+    values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, sentences: np.ndarray | None = None
+) -> Sequences:
     begins, sizes = offsets[rows], offsets[rows + 1] - offsets[rows]
     width = int(sizes.max()) + 2 if len(rows) else 2
     column = np.arange(width)[None, :]
@@ -119,8 +134,14 @@ def _padded(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Sequen
     tokens = np.full((len(rows), width), PAD, dtype=np.int64)
     tokens[:, 0] = START
     tokens[np.arange(len(rows)), sizes + 1] = END
-    tokens[real] = values[(begins[:, None] + column - 1)[real]]
-    return Sequences(torch.from_numpy(tokens), torch.from_numpy(sizes + 2), torch.from_numpy(real))
+    place = (begins[:, None] + column - 1)[real]
+    tokens[real] = values[place]
+    cut = None
+    if sentences is not None:
+        labels = np.full(tokens.shape, -1, dtype=np.int64)
+        labels[real] = sentences[place]
+        cut = Sentences(torch.from_numpy(labels))
+    return Sequences(torch.from_numpy(tokens), torch.from_numpy(sizes + 2), torch.from_numpy(real), cut)
 
 
 def bucketed(encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048) -> Iterator[list[Batch]]:

@@ -9,6 +9,7 @@ A split is an Arrow table, so it can be memory-mapped, and no Python object exis
     target       list<string>      the text to generate, for translation
     alignment    list<string>      source-target links of a translation, counted from 0
     annotations  list<list<bool>>  for each person who marked the text, one flag per token
+    sentences    list<int32>       the number of tokens of each sentence, for models that read sentence by sentence
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class Split:
         rationale: Sequence[Sequence[bool]] | None = None,
         target: Sequence[Sequence[str]] | None = None,
         annotations: Sequence[Sequence[Sequence[bool]] | None] | None = None,
+        sentences: Sequence[Sequence[int]] | None = None,
     ) -> Split:
         """A split from plain Python sequences."""
         columns = {
@@ -77,6 +79,8 @@ class Split:
             columns["target"] = pa.array(target, pa.list_(pa.string()))
         if annotations is not None:
             columns["annotations"] = pa.array(annotations, pa.list_(pa.list_(pa.bool_())))
+        if sentences is not None:
+            columns["sentences"] = pa.array(sentences, pa.list_(pa.int32()))
         return cls(pa.table(columns).combine_chunks())
 
     def __len__(self) -> int:

@@ -49,6 +49,7 @@ SCHEMA = pa.schema(
         ("target", pa.list_(pa.string())),
         ("alignment", pa.list_(pa.string())),
         ("annotations", pa.list_(pa.list_(pa.bool_()))),
+        ("sentences", pa.list_(pa.int32())),
     ]
 )
 RECORD, PACKED = "corpus.json", "prepared"
@@ -277,6 +278,8 @@ def _checked(instances: Iterator[Instance], classes: int, seen: set[str], place:
             wrong = f"has {len(instance.rationale)} marks for {len(instance.tokens)} tokens"
         elif other := [len(one) for one in instance.annotations or () if len(one) != len(instance.tokens)]:
             wrong = f"has {other[0]} marks of one person for {len(instance.tokens)} tokens"
+        elif (sizes := instance.sentences) is not None and (sum(sizes) != len(instance.tokens) or min(sizes) < 1):
+            wrong = f"has sentences of {', '.join(map(str, sizes))} tokens, which are not its {len(instance.tokens)}"
         if wrong:
             raise InputError(f"{place}: instance {instance.id!r} {wrong}. Correct its row, or get the corpus again.")
         seen.add(instance.id)

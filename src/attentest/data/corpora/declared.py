@@ -49,6 +49,8 @@ class Instance(NamedTuple):
     alignment: Sequence[str] | None = None
     #: For each person who marked the text, one flag per token; ``rationale`` is what was made of them.
     annotations: Sequence[Sequence[bool]] | None = None
+    #: The number of tokens of each sentence, where the corpus knows; otherwise a rule cuts them for models that ask.
+    sentences: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

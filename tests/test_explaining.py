@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import attentest
-from attentest.data.corpus import Corpus
+from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError, NotApplicable, StorageError, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.explaining import METHODS, MOST_PAIRED, named
@@ -16,10 +16,11 @@ from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.report.explanation import Explanation
 from attentest.store.folder import RunFolder
-from attentest.studies.execute import train
 from attentest.studies.run import Run
+from attentest.studies.trained import train
 from attentest.training.loop import Training
 from tests.conftest import made_up_corpus
+from tests.hierarchy import told
 
 TEXT = "word1 telling1 word2 nonsense word3"
 #: Those that need no file and no marks.
@@ -55,6 +56,17 @@ def test_one_call_explains_a_text_by_five_methods(runs):
     assert sum(made.probabilities) == pytest.approx(1)
     assert made.target == made.predicted == "class1"
     assert made.notes == ()
+
+
+def test_a_hierarchical_model_is_explained_word_by_word(tmp_path):
+    splits = {name: told(count, count) for name, count in (("train", 60), ("dev", 20), ("test", 20))}
+    corpus = Corpus("told", ("bad", "good"), splits, Provenance("made up", "none"))
+    architecture = Architecture(ENCODERS.parse("bigru(hidden=4)"), embedding=6, structure="hierarchical")
+    train(Run(corpus, architecture, Training(epochs=2), (), tokenizer="whitespace"), tmp_path)
+    made = attentest.explain("word1 word2 . lovely word3 !", runs=tmp_path, interactions=True)
+    assert tuple(made.scores) == METHODS
+    assert all(len(scores) == 6 for scores in made.scores.values())
+    assert sum(made.scores["attention"]) == pytest.approx(1)
 
 
 def test_the_model_is_found_by_path_id_and_beginning(runs):

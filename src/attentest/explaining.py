@@ -17,6 +17,7 @@ from attentest.challenges.kinds import is_signed
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
 from attentest.data.new_texts import Cut, cut_like
+from attentest.data.sentences import split_with_sentences
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.explainers import EXPLAINERS, Explainer
@@ -25,14 +26,14 @@ from attentest.explainers.deletion import Deletion
 from attentest.explainers.interactions import INTERACTIONS, Interaction
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.slopes import target_of
-from attentest.models.classifier import Classifier
+from attentest.models.network import Network
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanation import Explanation, Pairs, Scored
 from attentest.store.folder import RunFolder, find_run
-from attentest.studies.execute import reproducibly
 from attentest.studies.run import MODEL, VOCABULARY
-from attentest.training.checkpoints import load_classifier, load_vocabulary
+from attentest.studies.trained import reproducibly
+from attentest.training.checkpoints import load_network, load_vocabulary
 
 __all__ = ["METHODS", "explain", "named"]
 
@@ -112,7 +113,7 @@ class _Loaded:
     """A finished run's model and all that is needed to put a new text to it."""
 
     folder: RunFolder
-    model: Classifier
+    model: Network
     vocabulary: Vocabulary
     classes: tuple[str, ...]
     fields: dict[str, Any]
@@ -120,7 +121,7 @@ class _Loaded:
     @classmethod
     def of(cls, folder: RunFolder) -> _Loaded:
         fields = folder.record["fields"]
-        model, _ = load_classifier(folder.verify(MODEL), torch.device("cpu"))
+        model, _ = load_network(folder.verify(MODEL), torch.device("cpu"))
         vocabulary = load_vocabulary(folder.verify(VOCABULARY))
         return cls(folder, model, vocabulary, tuple(map(str, fields["corpus"]["classes"])), fields)
 
@@ -158,14 +159,17 @@ def _explained(
 ) -> list[Explanation]:
     """Texts of like length side by side; what is found for one does not depend on the others."""
     ids = [hashlib.sha256("\0".join(tokens).encode()).hexdigest() for tokens in cut.tokens]
-    encoded = Encoded.of(Split.of(ids, cut.tokens, [0] * len(ids)), loaded.vocabulary)
+    split, subject = Split.of(ids, cut.tokens, [0] * len(ids)), loaded.model.at("word")
+    if loaded.model.architecture.structure == "hierarchical":
+        split, _ = split_with_sentences(split)
+    encoded = Encoded.of(split, loaded.vocabulary)
     done: dict[int, Explanation] = {}
     for batch in (batch for batches in bucketed(encoded) for batch in batches):
         with torch.no_grad():
-            reading = loaded.model.read(batch)
+            reading = subject.read(batch)
         target = None if wanted is None else torch.full_like(reading.predicted, wanted)
-        scored, passed_over = _scored(loaded.model, batch, reading, chosen, target, strict)
-        pairs = _pairs(loaded.model, batch, reading, paired, target)
+        scored, passed_over = _scored(subject, batch, reading, chosen, target, strict)
+        pairs = _pairs(subject, batch, reading, paired, target)
         classes = target_of(reading, target).tolist()
         chances = reading.logits.double().softmax(-1).tolist()
         for place, row in enumerate(batch.rows.tolist()):

@@ -16,7 +16,7 @@ from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
 from attentest.models.subject import DecodedReading
 
-ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
+ENCODER_TEXTS = ("bilstm(hidden=8)", "bigru(hidden=8)", "convolution(filters=4)", "average(hidden=8)", "none")
 KINDS = list(itertools.product(ENCODER_TEXTS, ("additive", "dot", "uniform"), (2, 3)))
 
 

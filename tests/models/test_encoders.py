@@ -31,7 +31,9 @@ def test_the_dense_lstm_pair_equals_a_packed_bidirectional_lstm():
         assert torch.allclose(got[row, :length], expected[row, :length], atol=1e-6)
 
 
-@pytest.mark.parametrize("text", ["bilstm(hidden=5)", "convolution(filters=3)", "average(hidden=4)"])
+@pytest.mark.parametrize(
+    "text", ["bilstm(hidden=5)", "bigru(hidden=5)", "convolution(filters=3)", "average(hidden=4)", "none"]
+)
 def test_what_stands_in_padding_does_not_matter(text):
     network = ENCODERS.parse(text).build(7)
     x = embeddings()
@@ -44,7 +46,9 @@ def test_what_stands_in_padding_does_not_matter(text):
         assert torch.equal(clean[row, :length], soiled[row, :length])
 
 
-@pytest.mark.parametrize("text", ["bilstm(hidden=5)", "convolution(filters=3)", "average(hidden=4)"])
+@pytest.mark.parametrize(
+    "text", ["bilstm(hidden=5)", "bigru(hidden=5)", "convolution(filters=3)", "average(hidden=4)", "none"]
+)
 def test_encoding_without_each_token_equals_a_loop_over_shortened_sequences(text):
     network = ENCODERS.parse(text).build(7)
     x = embeddings()

@@ -19,7 +19,9 @@ from attentest.models.signals import Absorber, Difference, Relevance, log_mean, 
 NUMBERS = st.floats(-30, 30)
 KINDS = list(
     itertools.product(
-        ("bilstm(hidden=6)", "convolution(filters=3)", "average(hidden=8)"), ("additive", "dot", "uniform"), (2, 3)
+        ("bilstm(hidden=6)", "bigru(hidden=6)", "convolution(filters=3)", "average(hidden=8)", "none"),
+        ("additive", "dot", "uniform"),
+        (2, 3),
     )
 )
 

@@ -14,7 +14,7 @@ from attentest.errors import CheckpointError, InputError
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture, Classifier
 from attentest.models.encoders import ENCODERS
-from attentest.training.checkpoints import load_classifier, load_vocabulary, save_classifier, save_vocabulary
+from attentest.training.checkpoints import load_network, load_vocabulary, save_network, save_vocabulary
 from attentest.training.loop import Training, best_epoch, fit, predict
 from attentest.training.objectives import CrossEntropy, class_balance
 
@@ -107,8 +107,8 @@ def test_impossible_training_is_refused_in_words(fields):
 def test_a_checkpoint_reloads_to_the_same_outputs(tmp_path):
     split = made_up_split(low=2)
     model, encoded = classifier(SMALL, split)
-    save_classifier(tmp_path / "model.safetensors", model, SMALL)
-    again, architecture = load_classifier(tmp_path / "model.safetensors", torch.device("cpu"))
+    save_network(tmp_path / "model.safetensors", model, SMALL)
+    again, architecture = load_network(tmp_path / "model.safetensors", torch.device("cpu"))
     assert architecture == SMALL
     assert torch.equal(model.read(whole(encoded)).logits, again.read(whole(encoded)).logits)
 
@@ -116,7 +116,7 @@ def test_a_checkpoint_reloads_to_the_same_outputs(tmp_path):
 def test_the_same_model_is_saved_as_the_same_bytes(tmp_path):
     model, _ = classifier(SMALL, made_up_split())
     for name in ("one", "two"):
-        save_classifier(tmp_path / name, model, SMALL)
+        save_network(tmp_path / name, model, SMALL)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -124,29 +124,29 @@ def test_the_same_model_is_saved_as_the_same_bytes(tmp_path):
 def test_a_truncated_checkpoint_is_named_in_one_line(tmp_path, kept):
     model, _ = classifier(SMALL, made_up_split())
     path = tmp_path / "model.safetensors"
-    save_classifier(path, model, SMALL)
+    save_network(path, model, SMALL)
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(CheckpointError, match="truncated") as error:
-        load_classifier(path, torch.device("cpu"))
+        load_network(path, torch.device("cpu"))
     assert "\n" not in str(error.value)
 
 
 def test_a_foreign_checkpoint_is_named(tmp_path):
     save_file({"weight": torch.zeros(2)}, tmp_path / "model.safetensors")
     with pytest.raises(CheckpointError, match="foreign"):
-        load_classifier(tmp_path / "model.safetensors", torch.device("cpu"))
+        load_network(tmp_path / "model.safetensors", torch.device("cpu"))
 
 
 def test_a_checkpoint_whose_tensors_do_not_fit_is_named(tmp_path):
     about = {"architecture": SMALL.to_record(), "words": 9, "classes": 2}
     save_file({"weight": torch.zeros(2)}, tmp_path / "m", metadata={"attentest": json.dumps(about)})
     with pytest.raises(CheckpointError, match="does not hold the model it describes"):
-        load_classifier(tmp_path / "m", torch.device("cpu"))
+        load_network(tmp_path / "m", torch.device("cpu"))
 
 
 def test_a_missing_checkpoint_is_named(tmp_path):
     with pytest.raises(CheckpointError, match="does not exist"):
-        load_classifier(tmp_path / "none", torch.device("cpu"))
+        load_network(tmp_path / "none", torch.device("cpu"))
 
 
 def test_a_vocabulary_survives_and_a_broken_one_is_named(tmp_path):

@@ -144,8 +144,8 @@ class Certificates(Challenge):
         explainer: str,
     ) -> dict[str, Float[Tensor, " sampled"]]:
         """The sampled texts by themselves, twice; and deletion word by word."""
-        subject, width = examination.subject, texts.mask.shape[1]
-        once, twice = (method.explain(subject, texts, reading).scores.double() for _ in range(2))
+        subject, width = examination.subject, reading.mask.shape[1]
+        once, twice = (reading.pooled(method.explain(subject, texts, reading).scores.double()) for _ in range(2))
         own = examination.scores(explainer)[chosen, :width]
         found = {"repeat_gap": apart(once, twice), "alone_gap": apart(own, once)}
         if isinstance(method, Deletion | LeaveOneOut):

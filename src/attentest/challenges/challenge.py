@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
+from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Attribution
@@ -27,7 +28,10 @@ __all__ = ["Challenge", "Examination", "ragged"]
 
 @dataclass
 class Examination:
-    """One batch under examination: read once, explained at most once by every explainer."""
+    """One batch under examination: read once, explained at most once by every explainer.
+
+    All that has an axis of tokens is of items where the attention weighs others than tokens, such as sentences.
+    """
 
     subject: Subject
     batch: Batch
@@ -41,11 +45,20 @@ class Examination:
     annotations: Annotations | None = None
     #: How many texts are examined in all, batch by batch; None: this batch is all there is.
     texts: int | None = None
+    #: The other models that the challenges asked for.
+    companions: Mapping[Companion, Subject] = field(default_factory=dict)
     _scores: dict[str, Tensor] = field(default_factory=dict)
     _certificates: dict[str, Mapping[str, Tensor]] = field(default_factory=dict)
+    _beside: dict[Companion, Reading] = field(default_factory=dict)
+
+    def beside(self, companion: Companion) -> Reading:
+        """What a companion says of the same batch."""
+        if companion not in self._beside:
+            self._beside[companion] = self.companions[companion].read(self.batch)
+        return self._beside[companion]
 
     def scores(self, explainer: str) -> Float[Tensor, "batch token"]:
-        """An explainer's scores in double precision."""
+        """An explainer's scores in double precision, those of tokens summed over the items that attention weighs."""
         if explainer not in self._scores:
             self._explain(explainer)
         return self._scores[explainer]
@@ -62,7 +75,7 @@ class Examination:
             found = Attribution(method.of(self.rationale, self.marks, self.mask))
         else:
             found = method.explain(self.subject, self.batch, self.reading)
-        self._scores.setdefault(explainer, found.scores.double())
+        self._scores.setdefault(explainer, self.reading.pooled(found.scores.double()))
         self._certificates[explainer] = {name: values.double() for name, values in found.certificate.items()}
 
     @property
@@ -73,12 +86,12 @@ class Examination:
 
     @property
     def mask(self) -> Bool[Tensor, "batch token"]:
-        """Real tokens."""
-        return self.batch.mask
+        """Real items: tokens, or what else the attention weighs."""
+        return self.reading.mask
 
     @property
     def lengths(self) -> Tensor:
-        """The number of real tokens."""
+        """The number of real items."""
         return self.mask.sum(-1)
 
     @cached_property
@@ -120,6 +133,11 @@ class Challenge(ABC):
     def explained_by(self) -> tuple[str, ...]:
         """The explainers whose scores it reads: their code decides its findings too."""
         return tuple(getattr(self, "explainers", ()))
+
+    @property
+    def companions(self) -> tuple[Companion, ...]:
+        """The other models it compares the subject with; they are trained, or found, before it begins."""
+        return ()
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Why this challenge does not apply here, or None when it does."""

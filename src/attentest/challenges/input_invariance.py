@@ -85,7 +85,7 @@ class InputInvariance(Challenge):
         batch, mask = examination.batch, examination.mask
         own = examination.scores(explainer)
         method = EXPLAINERS.parse(explainer)
-        other = method.scores(shifted, batch, reading, examination.reading.predicted).double()
+        other = reading.pooled(method.scores(shifted, batch, reading, examination.reading.predicted).double())
         scale = own.abs().amax(-1)
         change = (own - other).abs().amax(-1) / scale
         single, constant = examination.single, (scale == 0).cpu().numpy()

@@ -114,6 +114,7 @@ class Randomisation(Challenge):
                 # The same class is explained, whatever the random model would predict.
                 method = EXPLAINERS.parse(explainer)
                 other = method.scores(subject, batch, reading, examination.reading.predicted).double()
+                other = reading.pooled(other)
                 draws.append(torch.stack([spearman(own, other, mask), spearman(own.abs(), other.abs(), mask)], dim=-1))
         return {explainer: torch.stack(draws).nanmean(0) for explainer, draws in found.items()}
 

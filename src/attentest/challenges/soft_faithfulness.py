@@ -70,7 +70,7 @@ class SoftFaithfulness(Challenge):
                 noise = _noise(examination, embeddings.shape[-1], draw)
                 for i, share in enumerate(shares):
                     # What is zeroed when removing is what is left when keeping.
-                    zeroed = noise < share[..., None]
+                    zeroed = noise < examination.reading.spread(share)[..., None]
                     for j, left in enumerate((~zeroed, zeroed)):
                         lost[i, j] += _lost(examination, embeddings, left) / self.draws
             most = _lost(examination, embeddings, torch.zeros_like(embeddings, dtype=torch.bool))
@@ -116,10 +116,10 @@ def _scaled(scores: Float[Tensor, "batch token"], mask: Bool[Tensor, "batch toke
 
 def _noise(examination: Examination, size: int, draw: int) -> Float[Tensor, "batch token embedding"]:
     """A number in [0, 1) for every number of every real token's embedding."""
-    mask = examination.mask.repeat_interleave(size, dim=1)
+    mask = examination.batch.mask.repeat_interleave(size, dim=1)
     stream = f"soft_faithfulness/{draw}"
     drawn = uniforms(examination.batch.keys, 1, mask.shape[1], examination.seed, stream, mask)[:, 0]
-    return drawn.view(*examination.mask.shape, size)
+    return drawn.view(*examination.batch.mask.shape, size)
 
 
 def _lost(
@@ -128,7 +128,7 @@ def _lost(
     left: Bool[Tensor, "batch token embedding"],
 ) -> Float[Tensor, " batch"]:
     """How much of the predicted class's probability is gone when only these numbers are left; never below zero."""
-    given = embeddings * (left | ~examination.mask[..., None])
+    given = embeddings * (left | ~examination.batch.mask[..., None])
     logits = examination.subject.read(examination.batch, embeddings=given).logits.double()
     place = examination.reading.predicted[:, None]
     before, after = (p.gather(-1, place)[:, 0] for p in (examination.probabilities, logits.softmax(-1)))

@@ -35,4 +35,4 @@ class AttentionXGradient(Explainer):
             weights = reading.weights.detach().requires_grad_()
             logits = reading.reread(weights[:, None])[:, 0]
             (slope,) = torch.autograd.grad(margin(logits, target_of(reading, target)).sum(), weights)
-        return Attribution((weights * slope).detach() * batch.mask)
+        return Attribution((weights * slope).detach() * reading.mask)

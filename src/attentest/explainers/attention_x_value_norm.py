@@ -28,4 +28,4 @@ class AttentionXValueNorm(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """From weights and states as they were read."""
-        return Attribution((reading.weights * reading.states.norm(dim=-1)).detach() * batch.mask)
+        return Attribution((reading.weights * reading.states.norm(dim=-1)).detach() * reading.mask)

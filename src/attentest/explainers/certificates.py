@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch, Sequences
+from attentest.data.sentence_rows import Sentences
 from attentest.explainers.deletion import Deletion
 from attentest.explainers.drops import output_of
 from attentest.explainers.explainer import Attribution, Explainer
@@ -63,13 +64,18 @@ def sampled(batch: Batch, seed: int) -> Int[Tensor, " row"]:
 def delete_literally(
     subject: Subject, batch: Batch, row: int, places: Sequence[int] | None = None
 ) -> Float[Tensor, "token class"]:
-    """The logits of a text without each of its tokens (or of some): every shortened text is encoded by itself."""
-    out = torch.zeros(batch.mask.shape[1], subject.classes, dtype=torch.float64, device=batch.mask.device)
+    """The logits of a text without each of its items (or of some): every shortened text is encoded by itself."""
     alone = copies(batch, torch.tensor([row], device=batch.mask.device))
-    text, width = alone.text, int(alone.text.lengths[0])
-    for place in alone.mask[0].nonzero()[:, 0].tolist() if places is None else places:
-        left = [t for t in range(width) if t != place]
-        shorter = Sequences(text.tokens[:, left], text.lengths - 1, text.mask[:, left])
+    text, whole = alone.text, subject.read(alone)
+    out = torch.zeros(whole.mask.shape[1], subject.classes, dtype=torch.float64, device=batch.mask.device)
+    here = torch.arange(int(text.lengths[0]), device=out.device)
+    item = here if whole.groups is None else whole.groups[0, : len(here)]
+    for place in whole.mask[0].nonzero()[:, 0].tolist() if places is None else places:
+        left = here[item != place]
+        sentences = None if text.sentences is None else Sentences(text.sentences.labels[:, left])
+        shorter = Sequences(
+            text.tokens[:, left], torch.full_like(text.lengths, len(left)), text.mask[:, left], sentences
+        )
         read = subject.read(Batch(shorter, alone.labels, alone.rows, alone.keys, alone.second))
         out[place] = read.logits[0].double()
     return out
@@ -87,12 +93,13 @@ def one_by_one(
 
     Beside the scores: which words the loop took.
     """
-    looped, each = torch.zeros_like(batch.mask), []
-    for row, mask in enumerate(batch.mask):
+    looped, each = torch.zeros_like(reading.mask), []
+    for row, mask in enumerate(reading.mask):
         places = mask.nonzero()[:, 0]
         places = places[:: max(1, -(-len(places) // most))]
         looped[row, places] = True
-        each.append(delete_literally(subject, batch, row, places.tolist()))
+        found = delete_literally(subject, batch, row, places.tolist())
+        each.append(torch.nn.functional.pad(found, (0, 0, 0, mask.shape[0] - len(found))))
     without, whole = torch.stack(each), reading.logits.double()
     if isinstance(explainer, LeaveOneOut):
         change = total_variation(without.softmax(-1), whole.softmax(-1)[:, None])

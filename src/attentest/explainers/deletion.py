@@ -41,6 +41,7 @@ class Deletion(Explainer):
     ) -> Attribution:
         """Deletions of several instances at a time, as many as memory holds."""
         wanted = target_of(reading, target)
-        without = torch.cat(in_slices(lambda rows: deleted(subject, batch[rows]), len(batch), len(batch)))
+        mask = reading.mask
+        without = torch.cat(in_slices(lambda rows: deleted(subject, batch[rows], mask[rows]), len(batch), len(batch)))
         drop = output_of(reading.logits, wanted, self.output)[:, None] - output_of(without, wanted, self.output)
-        return Attribution(torch.where(batch.mask, drop, 0.0))
+        return Attribution(torch.where(mask, drop, 0.0))

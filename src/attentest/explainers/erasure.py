@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float64, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch, Sequences
+from attentest.data.sentence_rows import Sentences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
@@ -37,17 +38,17 @@ def check_erasure(mode: str) -> None:
 
 @torch.no_grad()
 def erased(
-    subject: Subject, batch: Batch, reading: Reading, keep: Bool[Tensor, "batch alternative position"], mode: str
+    subject: Subject, batch: Batch, reading: Reading, keep: Bool[Tensor, "batch alternative item"], mode: str
 ) -> Float64[Tensor, "batch alternative class"]:
-    """The logits when only the tokens in ``keep`` are left; start and end symbols always stay.
+    """The logits when only the items (or the tokens) in ``keep`` are left; start and end symbols always stay.
 
     Alternatives that keep the same tokens of the same text are computed once. Where nothing is left to attend to
     (``delete`` and ``zero_attention`` without any token) the logits are not a number.
     """
     check_erasure(mode)
-    kept = keep & batch.mask[:, None]
     if mode == "zero_attention":
-        return _reread(reading, kept)
+        return _reread(reading, keep & reading.mask[:, None])
+    kept = reading.spread(keep) & batch.mask[:, None]
     row, chosen, inverse = _distinct(kept)
     words, index = words_of(subject, batch)
     if mode == "delete":
@@ -117,7 +118,9 @@ def _moved_together(batch: Batch, row: Tensor, left: Tensor, lengths: Tensor) ->
     order = (~left).byte().argsort(dim=-1, stable=True)[:, :width]
     inside = torch.arange(width, device=order.device) < lengths[:, None]
     tokens = torch.where(inside, batch.text.tokens[row].gather(1, order), PAD)
-    text = Sequences(tokens, lengths, batch.mask[row].gather(1, order) & inside)
+    real, cut = batch.mask[row].gather(1, order) & inside, batch.text.sentences
+    sentences = None if cut is None else Sentences(cut.labels[row].gather(1, order).where(inside, -1))
+    text = Sequences(tokens, lengths, real, sentences)
     other = batch.second
     second = None if other is None else Sequences(other.tokens[row], other.lengths[row], other.mask[row])
     return Batch(text, batch.labels[row], batch.rows[row], batch.keys[row], second), order

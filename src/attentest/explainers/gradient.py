@@ -38,7 +38,7 @@ class Gradient(Explainer):
         """At the input embeddings."""
         with differentiable(subject):
             traced = subject.read(batch, detach_attention=self.path == "detached")
-            return Attribution(_product(traced, traced.embeddings, batch, target))
+            return Attribution(_product(traced, traced.embeddings, batch.mask, target))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class GradientState(Explainer):
         """At the states that attention weighs."""
         with differentiable(subject):
             traced = subject.read(batch, detach_attention=self.path == "detached")
-            return Attribution(_product(traced, traced.states, batch, target))
+            return Attribution(_product(traced, traced.states, traced.mask, target))
 
 
 def _check(path: str) -> None:
@@ -80,7 +80,7 @@ def differentiable(subject: Subject) -> Iterator[None]:
         yield
 
 
-def _product(reading: Reading, at: Tensor, batch: Batch, target: Tensor | None) -> Tensor:
+def _product(reading: Reading, at: Tensor, mask: Tensor, target: Tensor | None) -> Tensor:
     wanted = margin(reading.logits, reading.predicted if target is None else target).sum()
     (gradient,) = torch.autograd.grad(wanted, at)
-    return ((gradient * at).sum(-1).abs() * batch.mask).detach()
+    return ((gradient * at).sum(-1).abs() * mask).detach()

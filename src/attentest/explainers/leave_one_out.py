@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
@@ -34,21 +34,22 @@ class LeaveOneOut(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """Deletions of several instances at a time, as many as the memory budget allows."""
-        without = deleted(subject, batch).softmax(-1)
+        without = deleted(subject, batch, reading.mask).softmax(-1)
         whole = reading.logits.double().softmax(-1)[:, None]
-        return Attribution(torch.where(batch.mask, total_variation(without, whole), 0.0))
+        return Attribution(torch.where(reading.mask, total_variation(without, whole), 0.0))
 
 
-def deleted(subject: Subject, batch: Batch) -> Float[Tensor, "batch token class"]:
-    """The logits without each token, in double precision; the batch is cut, each part as wide as its longest text."""
+def deleted(subject: Subject, batch: Batch, mask: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch token class"]:
+    """The logits without each item, in double precision; the batch is cut, each part as wide as its longest text."""
     budget = BUDGET.get(subject.device.type, BUDGET["cpu"])
-    lengths = batch.text.lengths.tolist()
+    lengths = (batch.text.lengths if mask.shape == batch.mask.shape else mask.sum(-1)).tolist()
     parts, start = [], 0
     while start < len(lengths):
         end, width = start + 1, lengths[start]
         while end < len(lengths) and (end + 1 - start) * max(width, lengths[end]) ** 2 <= budget:
             width, end = max(width, lengths[end]), end + 1
-        found = subject.delete_each(batch[start:end].narrowed(width)).double()
-        parts.append(torch.nn.functional.pad(found, (0, 0, 0, batch.mask.shape[1] - width)))
+        part = batch[start:end]
+        found = subject.delete_each(part.narrowed(int(part.text.lengths.max()))).double()
+        parts.append(torch.nn.functional.pad(found, (0, 0, 0, mask.shape[1] - found.shape[1])))
         start = end
     return torch.cat(parts)

@@ -30,4 +30,5 @@ class RandomScores(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """The model is not asked."""
-        return Attribution(uniforms(batch.keys, 1, batch.mask.shape[1], self.seed, self.name, batch.mask)[:, 0])
+        mask = reading.mask
+        return Attribution(uniforms(batch.keys, 1, mask.shape[1], self.seed, self.name, mask)[:, 0])

@@ -37,7 +37,7 @@ class StateErasure(Explainer):
     ) -> Attribution:
         """Under the own weights."""
         weights = reading.weights.double()
-        return Attribution(erasure_effect(reading, weights / weights.sum(-1, keepdim=True), batch.mask))
+        return Attribution(erasure_effect(reading, weights / weights.sum(-1, keepdim=True), reading.mask))
 
 
 def erasure_effect(

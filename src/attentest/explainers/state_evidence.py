@@ -35,5 +35,6 @@ class StateEvidence(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """The erasure effect under uniform weights."""
-        lengths = batch.mask.sum(-1, keepdim=True).clamp(min=1)
-        return Attribution(erasure_effect(reading, batch.mask.double() / lengths, batch.mask))
+        mask = reading.mask
+        lengths = mask.sum(-1, keepdim=True).clamp(min=1)
+        return Attribution(erasure_effect(reading, mask.double() / lengths, mask))

@@ -1,4 +1,4 @@
-"""Encoders: embeddings to one state per position, as in Jain & Wallace (2019), section 3.
+"""Encoders: embeddings to one state per position, as in Jain & Wallace (2019), section 3, and Serrano & Smith (2019).
 
 Each is a frozen description that builds its network. A network also knows how to encode the sequence
 without each of its tokens while sharing the work: deleting one token leaves every state before it
@@ -7,56 +7,22 @@ without each of its tokens while sharing the work: deleting one token leaves eve
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import InputError
+from attentest.models.bidirectional import BidirectionalNetwork, converged
+from attentest.models.encoder import Encoder, EncoderNetwork, check_positive
+from attentest.models.gru import BiGRU
 from attentest.models.signals import AnySignal
 from attentest.registry import Registry
 
-__all__ = ["ENCODERS", "Average", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork"]
-
-
-class EncoderNetwork(nn.Module, ABC):
-    """Embeddings to states, padding in, padding out."""
-
-    size: int
-
-    @abstractmethod
-    def forward(
-        self, embeddings: Float[Tensor, "batch token embedding"], lengths: Int[Tensor, " batch"]
-    ) -> Float[Tensor, "batch token state"]:
-        """One state per position; what stands in padding does not matter."""
-
-    @abstractmethod
-    def without_each(
-        self,
-        embeddings: Float[Tensor, "batch token embedding"],
-        lengths: Int[Tensor, " batch"],
-        onto: Float[Tensor, "state out"],
-        plus: Float[Tensor, " out"],
-    ) -> Float[Tensor, "batch deleted token out"]:
-        """States·onto + plus of the sequence without position d, for every d (undefined at d; no gradient)."""
-
-    def replay(self, embeddings: AnySignal, lengths: Int[Tensor, " batch"]) -> AnySignal:
-        """The states again, as a signal: what lrp and deep_lift follow."""
-        raise NotApplicable(f"Encoder network {type(self).__name__} has no replay, which lrp and deep_lift need.")
-
-
-class Encoder(ABC):
-    """A description of an encoder."""
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def build(self, embedding: int) -> EncoderNetwork:
-        """The network, for embeddings of this size."""
+__all__ = ["ENCODERS", "Average", "BiGRU", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork", "NoEncoder"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +34,7 @@ class BiLSTM(Encoder):
 
     def build(self, embedding: int) -> EncoderNetwork:
         """Two LSTMs, one on reversed input."""
-        _positive(self.name, hidden=self.hidden)
+        check_positive(self.name, hidden=self.hidden)
         return BiLSTMNetwork(embedding, self.hidden)
 
 
@@ -82,7 +48,7 @@ class Convolution(Encoder):
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One convolution per width."""
-        _positive(self.name, filters=self.filters)
+        check_positive(self.name, filters=self.filters)
         if any(width % 2 == 0 or width < 1 for width in self.widths):
             raise InputError(f"Convolution widths {self.widths} must be odd, so that state t stands over token t.")
         return ConvolutionNetwork(embedding, self.filters, self.widths)
@@ -98,26 +64,34 @@ class Average(Encoder):
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One linear layer."""
-        _positive(self.name, hidden=self.hidden)
+        check_positive(self.name, hidden=self.hidden)
         if self.activation not in ("relu", "tanh"):
             raise InputError(f"Encoder 'average': activation={self.activation!r} must be 'relu' or 'tanh'.")
         return AverageNetwork(embedding, self.hidden, self.activation)
 
 
-def _positive(encoder: str, **fields: int) -> None:
-    for name, value in fields.items():
-        if value < 1:
-            raise InputError(f"Encoder {encoder!r}: {name}={value} must be at least 1.")
+@dataclass(frozen=True)
+class NoEncoder(Encoder):
+    """No encoder: attention weighs the embeddings themselves (Serrano & Smith)."""
+
+    name: ClassVar[str] = "none"
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """Nothing to learn."""
+        return IdentityNetwork(embedding)
 
 
-ENCODERS: Registry[Encoder] = Registry("encoder", {"bilstm": BiLSTM, "convolution": Convolution, "average": Average})
+ENCODERS: Registry[Encoder] = Registry(
+    "encoder",
+    {"bilstm": BiLSTM, "bigru": BiGRU, "convolution": Convolution, "average": Average, "none": NoEncoder},
+)
 
 
-class BiLSTMNetwork(EncoderNetwork):
-    """A dense pair of LSTMs, the backward one on input reversed within each length.
+class BiLSTMNetwork(BidirectionalNetwork):
+    """A pair of LSTMs."""
 
-    Equal to a packed bidirectional LSTM, and several times faster on CPU.
-    """
+    rightward: nn.LSTM
+    leftward: nn.LSTM
 
     def __init__(self, embedding: int, hidden: int) -> None:
         super().__init__()
@@ -125,49 +99,17 @@ class BiLSTMNetwork(EncoderNetwork):
         self.rightward = nn.LSTM(embedding, hidden, batch_first=True)
         self.leftward = nn.LSTM(embedding, hidden, batch_first=True)
 
-    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
-        """Both directions, side by side."""
-        flip = reversal(lengths, embeddings.shape[1])[..., None]
-        before, _ = self.rightward(embeddings)
-        after, _ = self.leftward(embeddings.gather(1, flip.expand_as(embeddings)))
-        return torch.cat([before, after.gather(1, flip.expand_as(after))], dim=-1)
+    def suffixes(self, side: nn.RNNBase, embeddings: Tensor) -> Iterator[tuple[int, int, Tensor]]:
+        """Of states and cells."""
+        assert isinstance(side, nn.LSTM)
+        return _suffixes(side, embeddings)
 
-    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
-        """Deletion d changes rightward states after d and leftward states before d, and only those."""
-        width, hidden = embeddings.shape[1], self.size // 2
-        flip = reversal(lengths, width)
-        reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
-        states: Tensor = self(embeddings, lengths)
-        right = states[..., :hidden] @ onto[:hidden] + plus
-        left = states[..., hidden:] @ onto[hidden:]
-        out = (right + left).repeat(width, 1, 1, 1)
-        left = left + plus
-        for s, first, changed in _suffixes(self.rightward, embeddings):
-            out[first:s, :, s] = (changed @ onto[:hidden]).add_(left[:, s])
-        rows = torch.arange(len(lengths), device=lengths.device)
-        for s, first, changed in _suffixes(self.leftward, reversed_):
-            place = flip[:, s]
-            out[flip.T[first:s], rows, place] = (changed @ onto[hidden:]).add_(right[rows, place])
-        return out.transpose(0, 1)
-
-    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
-        """Both directions, step by step."""
-
-        def flipped(states: Tensor) -> Tensor:
-            return states.gather(1, reversal(lengths, states.shape[1])[..., None].expand_as(states))
-
-        before = _replayed(self.rightward, embeddings)
-        after = _replayed(self.leftward, embeddings.map(flipped)).map(flipped)
-        return before.joined([after], lambda both: torch.cat(both, dim=-1))
+    def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
+        """Of states and cells."""
+        return _replayed(side, embeddings)
 
 
-def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch token"]:
-    """Indices that reverse each sequence within its own length and leave padding in place."""
-    position = torch.arange(width, device=lengths.device)[None, :]
-    return torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
-
-
-def _replayed(lstm: nn.LSTM, embeddings: AnySignal) -> AnySignal:
+def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
     """The states of a one-directional LSTM: c = f·c + i·g and h = o·tanh c, where f, i and o are gates."""
     size = lstm.hidden_size
     into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
@@ -192,10 +134,6 @@ def _replayed(lstm: nn.LSTM, embeddings: AnySignal) -> AnySignal:
     return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
 
 
-#: A deletion whose state has come back this close to the undisturbed one, in units of rounding, changes nothing more.
-CONVERGED = 4
-
-
 def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
     """A one-directional LSTM's states at position s without position d, for first ≤ d < s.
 
@@ -216,12 +154,8 @@ def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Flo
         if first < s:
             cell.step(inputs[s], h[first + 1 : s + 1], c[first + 1 : s + 1])
             yield s, first, h[first + 1 : s + 1]
-        while first < s and _converged(h, first + 1) and _converged(c, first + 1):
+        while first < s and converged(h, first + 1) and converged(c, first + 1):
             first += 1
-
-
-def _converged(states: Tensor, row: int) -> bool:
-    return bool((states[row] - states[0]).abs().max() <= CONVERGED * torch.finfo(states.dtype).eps)
 
 
 class Cell:
@@ -332,3 +266,24 @@ class AverageNetwork(EncoderNetwork):
     def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
         """The linear layer and the activation."""
         return embeddings.linear(self.linear).activated(self.activation)
+
+
+class IdentityNetwork(EncoderNetwork):
+    """Every state is the embedding it stands over."""
+
+    def __init__(self, embedding: int) -> None:
+        super().__init__()
+        self.size = embedding
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """The embeddings."""
+        return embeddings
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
+        """Deleting a token changes no other state."""
+        states = embeddings @ onto + plus
+        return states[:, None].expand(-1, states.shape[1], -1, -1)
+
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """The embeddings."""
+        return embeddings

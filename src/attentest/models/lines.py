@@ -91,7 +91,8 @@ class _ReadLine(Line):
         width = batch.text.tokens.shape[1]
         points = base[:, None, :width] + at[..., None, None] * self.slope[rows, None, :width]
         reading = self.subject.read(batch, embeddings=points.flatten(0, 1))
-        logits = reading.logits if self.held is None else reading.reread(self.held[repeated, None, :width])[:, 0]
+        items = reading.mask.shape[-1]
+        logits = reading.logits if self.held is None else reading.reread(self.held[repeated, None, :items])[:, 0]
         return logits.view(*at.shape, -1)
 
     def _tokens(self, gradient: Tensor, rows: Tensor) -> Tensor:

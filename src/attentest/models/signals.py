@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 __all__ = ["Absorber", "AnySignal", "Difference", "Relevance", "Signal", "log_sum_exp"]
@@ -57,6 +57,10 @@ class Signal(ABC):
     @abstractmethod
     def gated(self: S, gate: S, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> S:
         """The product of a gate and this signal; ``times(gate, signal)`` is linear in each."""
+
+    @abstractmethod
+    def regrouped(self: S, instances: Int[Tensor, " row"], linear: Callable[[Tensor], Tensor]) -> S:
+        """A linear map to rows of another number; ``instances`` says which of the batch each row belongs to."""
 
     def map(self: S, linear: Callable[[Tensor], Tensor]) -> S:
         """A linear map without bias: a product with weights, or a rearrangement."""
@@ -105,6 +109,11 @@ class Relevance(Signal):
     def joined(self: R, others: Sequence[R], join: Callable[[list[Tensor]], Tensor]) -> R:
         """Of the values."""
         return replace(self, replayed=join([self.replayed, *(other.replayed for other in others)]))
+
+    def regrouped(self: R, instances: Int[Tensor, " row"], linear: Callable[[Tensor], Tensor]) -> R:
+        """Of the value; what a row absorbs is its instance's."""
+        leaves = {name: getattr(self.absorber, name)[instances] for name in ("bias", "stabiliser")}
+        return replace(self, replayed=linear(self.replayed), absorber=replace(self.absorber, **leaves))
 
     def settled(self: R, bias: Tensor | None = None) -> R:
         """The ε-rule."""
@@ -162,6 +171,10 @@ class Difference(Signal):
             reference=join([self.reference, *(other.reference for other in others)]),
             difference=join([self.difference, *(other.difference for other in others)]),
         )
+
+    def regrouped(self: D, instances: Int[Tensor, " row"], linear: Callable[[Tensor], Tensor]) -> D:
+        """Of reference and difference alike."""
+        return self.map(linear)
 
     def settled(self: D, bias: Tensor | None = None) -> D:
         """A bias is in both and makes no difference."""

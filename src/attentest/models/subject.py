@@ -6,22 +6,23 @@ challenge works through these two classes and nothing else, whatever model stand
 
 Axes. ``weights`` is [batch, *site, token]: a classifier's single attention has no site axis, a decoder has
 one per step, a transformer has head and query axes. Alternative weights carry one more axis, the K
-alternatives, in second place. Logits are always one per class; a head with one sigmoid shows the two
-logits (0, z), whose softmax is (1−σ(z), σ(z)).
+alternatives, in second place. The last axis is of items: tokens, or what a model weighs in their place, such as
+sentences, and ``groups`` then says which positions make each. Logits are always one per class; a head with
+one sigmoid shows the two logits (0, z), whose softmax is (1−σ(z), σ(z)).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import NotApplicable
+from attentest.errors import InputError, NotApplicable
 from attentest.models.signals import AnySignal
 
 __all__ = ["BASELINES", "AffineReading", "DecodedReading", "Reading", "Subject"]
@@ -40,6 +41,8 @@ class Reading(ABC):
     #: What attention weighs, one per token, and the embeddings they were made from (in the graph).
     states: Float[Tensor, "batch token state"]
     embeddings: Float[Tensor, "batch position embedding"]
+    #: Where attention weighs items of several positions, such as sentences: the item of each position, −1 for none.
+    groups: Int[Tensor, "batch position"] | None = field(default=None, kw_only=True)
 
     @property
     def probabilities(self) -> Float[Tensor, "batch class"]:
@@ -50,6 +53,27 @@ class Reading(ABC):
     def predicted(self) -> Tensor:
         """The predicted class; a tie goes to the lowest."""
         return self.logits.argmax(-1)
+
+    def pooled(
+        self, scores: Shaped[Tensor, "batch *alternative position"]
+    ) -> Shaped[Tensor, "batch *alternative token"]:
+        """Scores of positions summed over the items that attention weighs; scores of items stay what they are."""
+        if self.groups is None or scores.shape[-1] == self.mask.shape[-1]:
+            return scores
+        count = self.mask.shape[-1]
+        place = torch.where(self.groups < 0, count, self.groups)
+        place = place.view(len(place), *[1] * (scores.ndim - 2), -1).expand(scores.shape)
+        return scores.new_zeros(*scores.shape[:-1], count + 1).scatter_add(-1, place, scores)[..., :-1]
+
+    def spread(
+        self, values: Shaped[Tensor, "batch *alternative token"]
+    ) -> Shaped[Tensor, "batch *alternative position"]:
+        """Values of items at each of their positions, zero (or false) where there is no item; positions' own stay."""
+        if self.groups is None or values.shape[-1] == self.groups.shape[-1]:
+            return values
+        place = self.groups.view(len(values), *[1] * (values.ndim - 2), -1)
+        found = values.gather(-1, place.clamp(min=0).expand(*values.shape[:-1], -1))
+        return torch.where(place >= 0, found, torch.zeros_like(found))
 
     @property
     @abstractmethod
@@ -99,6 +123,23 @@ class Subject(ABC):
     classes: int
 
     @property
+    def sites(self) -> tuple[str, ...]:
+        """Where it attends, by what is weighed there; the last attention before the output comes first."""
+        return ("word",)
+
+    def at(self, site: str) -> Subject:
+        """The same model, its attention read and replaced at this site; "" is the first of its sites."""
+        if site not in ("", *self.sites):
+            raise InputError(
+                f"site={site!r}: this model attends to {', '.join(self.sites)}; leave it out for the first."
+            )
+        return self if site in ("", self.sites[0]) else self._at(site)
+
+    def _at(self, site: str) -> Subject:
+        """The model at a site that is not its first."""
+        raise NotImplementedError(site)
+
+    @property
     @abstractmethod
     def device(self) -> torch.device:
         """Where the subject computes."""
@@ -123,7 +164,7 @@ class Subject(ABC):
 
     @abstractmethod
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
-        """The logits after really deleting each token in turn and encoding again (padding: undefined)."""
+        """The logits after really deleting each item in turn and encoding again (padding: undefined)."""
 
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """The logits once more, computed with signals (models/signals.py): what lrp and deep_lift follow."""

@@ -19,16 +19,9 @@ from attentest.models.attention import (
     masked_softmax,
     quick_tanh,
 )
+from attentest.models.bidirectional import CONVERGED, reversal
 from attentest.models.classifier import Classifier
-from attentest.models.encoders import (
-    CONVERGED,
-    AverageNetwork,
-    BiLSTMNetwork,
-    Cell,
-    ConvolutionNetwork,
-    EncoderNetwork,
-    reversal,
-)
+from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, ConvolutionNetwork, EncoderNetwork
 from attentest.models.subject import Subject
 
 __all__ = ["replace_each", "replaceable"]

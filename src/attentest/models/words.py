@@ -15,8 +15,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
+from attentest.models.bidirectional import reversal
 from attentest.models.classifier import Classifier
-from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, EncoderNetwork, reversal
+from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, EncoderNetwork
 from attentest.models.subject import Subject
 
 __all__ = ["Reader", "reader_of", "words_of"]

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 import torch
 
 from attentest.challenges import Challenge, Examination
+from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
 from attentest.measures.human_agreement import Annotations
-from attentest.models.subject import Subject
+from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.store.atomic import replacing
@@ -100,15 +101,18 @@ def examine(
     *,
     seed: int,
     meaning: str = "",
+    companions: Mapping[Companion, Subject] | None = None,
     workers: int = 1,
     progress: Progress = SILENT,
 ) -> None:
     """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order, whole files or none.
 
     Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
-    depend on how many there are. ``meaning`` says what the split's marks are: planted, human, or nothing.
+    depend on how many there are. ``meaning`` says what the split's marks are: planted, human, or nothing;
+    ``companions`` are the other models that the challenges compare the subject with.
     """
-    marks, people, tokens = _Marks.of(split), _People.of(split), Split(split.table.select(["tokens"]))
+    marks, people = _Marks.of(split), _People.of(split)
+    texts = Split(split.table.select([name for name in ("tokens", "sentences") if split.has(name)]))
 
     def examined(batch: Batch) -> dict[str, pa.Table]:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
@@ -126,16 +130,18 @@ def examine(
     @torch.no_grad()
     def whole(batch: Batch) -> dict[str, pa.Table]:
         batch = batch.to(subject.device)
+        reading = subject.read(batch)
         examination = Examination(
             subject,
             batch,
-            subject.read(batch),
+            reading,
             seed,
-            tokens.take(batch.rows.cpu().numpy()).table["tokens"].chunk(0),
-            None if marks is None else marks.batch(batch),
+            _items(texts.take(batch.rows.cpu().numpy()), reading),
+            None if marks is None else _any(reading, marks.batch(batch)),
             marks=meaning,
-            annotations=None if people is None else people.batch(batch),
+            annotations=None if people is None else _of_items(reading, people.batch(batch)),
             texts=len(encoded),
+            companions=companions or {},
         )
         found = {
             name: _with_prediction(challenge.examine(examination), examination)
@@ -158,6 +164,28 @@ def examine(
             for name, writer in writers.items():
                 writer.write(_ordered([found[name] for found in reversed(done)], split.table["id"]))
             _give_back_memory(subject)
+
+
+def _items(texts: Split, reading: Reading) -> pa.ListArray:
+    """What the attention weighs, as text: the tokens, or the sentences, their tokens joined by spaces."""
+    tokens = texts.table["tokens"].chunk(0)
+    if reading.groups is None:
+        return tokens
+    sizes = texts.table["sentences"].chunk(0)
+    cuts = np.concatenate([[0], np.cumsum(sizes.flatten().to_numpy())]).astype(np.int32)
+    joined = pc.binary_join(pa.ListArray.from_arrays(cuts, tokens.flatten()), " ")
+    counts = sizes.value_lengths().to_numpy(zero_copy_only=False)
+    return pa.ListArray.from_arrays(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), joined)
+
+
+def _any(reading: Reading, flags: torch.Tensor) -> torch.Tensor:
+    """Whether any position of an item is marked."""
+    return flags if reading.groups is None else reading.pooled(flags.long()) > 0
+
+
+def _of_items(reading: Reading, annotations: Annotations) -> Annotations:
+    """What each person marked, any word of an item marking it."""
+    return annotations._replace(flags=_any(reading, annotations.flags))
 
 
 def _give_back_memory(subject: Subject) -> None:

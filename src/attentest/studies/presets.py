@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from attentest.errors import UnknownName
-from attentest.models.encoders import Average, Convolution, Encoder
+from attentest.models.encoders import Average, BiGRU, Convolution, Encoder, NoEncoder
 from attentest.training.loop import Training
 
 __all__ = ["PRESETS", "Preset", "preset"]
@@ -43,6 +43,12 @@ PRESETS: dict[str, Preset] = {
         },
         Training(patience=0),
         missing_vectors="zero",
+    ),
+    "serrano": Preset(
+        "Serrano & Smith 2019: GRUs of 50 units a direction, convolutions, or no encoder. Widths of convolutions, "
+        "embeddings and training are not known here: Jain & Wallace's, with early stop.",
+        {"bigru": BiGRU, "convolution": Convolution, "none": NoEncoder},
+        Training(),
     ),
 }
 

@@ -14,6 +14,7 @@ import torch
 
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Corpus, Split
+from attentest.data.sentences import kept_sentences
 from attentest.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 from attentest.errors import StorageError
 from attentest.explainers import EXPLAINERS, Explainer
@@ -53,7 +54,7 @@ def ranks_of(
 def _ranked(
     subject: Subject, split: Split, vocabulary: Vocabulary, method: Explainer, progress: Progress
 ) -> np.ndarray:
-    encoded = Encoded.of(split, vocabulary)
+    encoded, subject = Encoded.of(split, vocabulary), subject.at("word")
     offsets = np.concatenate([[0], np.cumsum(split.lengths)])
     out = np.zeros(offsets[-1], np.int32)
     with progress.stage("Explaining", len(split)) as tick:
@@ -97,4 +98,8 @@ def _reduced(split: Split, ranks: np.ndarray, removal: Removal) -> Split:
         values, kept = tokens.filter(pa.array(~gone)), lengths - most
     offsets = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)
     table = split.table.select(["id", "label"])
-    return Split(table.append_column("tokens", pa.ListArray.from_arrays(offsets, values)).combine_chunks())
+    table = table.append_column("tokens", pa.ListArray.from_arrays(offsets, values))
+    if split.has("sentences"):
+        left = np.ones_like(gone) if removal.by == "mask" else ~gone
+        table = table.append_column("sentences", kept_sentences(split, left))
+    return Split(table.combine_chunks())

@@ -12,28 +12,29 @@ from safetensors.torch import save_file
 
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import AttentestError, CheckpointError
-from attentest.models.classifier import Architecture, Classifier
+from attentest.models.architecture import Architecture
+from attentest.models.network import Network, build_network
 from attentest.store.atomic import replacing, write_text
 
-__all__ = ["load_classifier", "load_vocabulary", "save_classifier", "save_vocabulary"]
+__all__ = ["load_network", "load_vocabulary", "save_network", "save_vocabulary"]
 
 _KEY = "attentest"
 
 
-def save_classifier(path: Path, model: Classifier, architecture: Architecture) -> None:
+def save_network(path: Path, network: Network, architecture: Architecture) -> None:
     """The weights, with the architecture in the file's metadata (one key: several come in random order)."""
     about = {
         "architecture": architecture.to_record(),
-        "words": model.embedding.num_embeddings,
-        "classes": model.classes,
+        "words": network.words,
+        "classes": network.classes,
     }
-    tensors = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
     with replacing(path) as temporary:
         save_file(tensors, temporary, metadata={_KEY: json.dumps(about, sort_keys=True)})
 
 
-def load_classifier(path: Path, device: torch.device) -> tuple[Classifier, Architecture]:
-    """The model as it was saved: the same outputs."""
+def load_network(path: Path, device: torch.device) -> tuple[Network, Architecture]:
+    """The network as it was saved: the same outputs."""
     advice = "Give the folder of a run made by 'attentest train' or 'attentest audit'."
     if not path.is_file():
         raise CheckpointError(f"{path} does not exist. {advice}")
@@ -42,8 +43,8 @@ def load_classifier(path: Path, device: torch.device) -> tuple[Classifier, Archi
             about: dict[str, Any] = json.loads((file.metadata() or {})[_KEY])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         architecture = Architecture.from_record(about["architecture"])
-        model = Classifier(architecture, about["words"], about["classes"], torch.Generator().manual_seed(0))
-        model.load_state_dict(tensors)
+        network = build_network(architecture, about["words"], about["classes"], torch.Generator().manual_seed(0))
+        network.load_state_dict(tensors)
     except KeyError as error:
         raise CheckpointError(f"{path} is a foreign checkpoint: attentest's metadata is missing. {advice}") from error
     except SafetensorError as error:
@@ -51,9 +52,9 @@ def load_classifier(path: Path, device: torch.device) -> tuple[Classifier, Archi
     except (AttentestError, OSError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise CheckpointError(f"{path} does not hold the model it describes ({reason}). {advice}") from error
-    model.to(device)
-    model.eval()
-    return model, architecture
+    network.to(device)
+    network.eval()
+    return network, architecture
 
 
 def save_vocabulary(path: Path, vocabulary: Vocabulary) -> None:

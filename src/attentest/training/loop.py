@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from attentest.data.batches import Encoded, bucketed, shuffled
+from attentest.data.batches import Batch, Encoded, bucketed, shuffled
 from attentest.errors import InputError
 from attentest.measures.performance import accuracy, f1_macro, roc_auc
-from attentest.models.classifier import Classifier
+from attentest.models.network import Network
+from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
 from attentest.training.objectives import CrossEntropy, Objective, class_balance
 from attentest.training.resume import Resume
 
-__all__ = ["Epoch", "Training", "fit", "predict"]
+__all__ = ["Epoch", "Training", "fit", "predict", "readings"]
 
 SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "accuracy": lambda labels, p: accuracy(labels, p.argmax(-1)),
@@ -83,22 +84,26 @@ class Epoch:
 
 
 def fit(
-    model: Classifier,
+    model: Network,
     train: Encoded,
     dev: Encoded,
     training: Training,
     *,
     seed: int,
     objective: Objective | None = None,
+    score: Callable[[Subject, Encoded], float] | None = None,
     resume: Resume | None = None,
     progress: Progress = SILENT,
 ) -> list[Epoch]:
-    """Train in place and leave the model at its best epoch on dev; with ``resume``, go on where it was killed."""
+    """Train in place and leave the model at its best epoch on dev; with ``resume``, go on where it was killed.
+
+    ``score`` chooses the epoch, the highest on dev, in the place of the training's own score.
+    """
     generator = torch.Generator().manual_seed(seed)
     if objective is None:
         labels = torch.from_numpy(train.labels)
         objective = CrossEntropy(class_balance(labels, model.classes) if training.balance_classes else None)
-    score = SCORES[training.score(model.classes)]
+    usual = SCORES[training.score(model.classes)]
     optimizer = torch.optim.Adam(
         _groups(model, training), lr=training.learning_rate, amsgrad=training.amsgrad, fused=True
     )
@@ -124,7 +129,7 @@ def fit(
                 total += loss.detach()
                 tick(1, **({} if step % 25 else {"epoch": number, "loss": float(loss.detach()) / len(batch)}))
             probabilities = predict(model, dev)
-            reached = score(dev.labels, probabilities)
+            reached = usual(dev.labels, probabilities) if score is None else score(model, dev)
             if not epochs or reached > max(epoch.score for epoch in epochs):
                 best = {name: value.detach().clone() for name, value in model.state_dict().items()}
             right = accuracy(dev.labels, probabilities.argmax(-1))
@@ -143,9 +148,9 @@ def best_epoch(epochs: list[Epoch]) -> Epoch:
     return max(epochs, key=lambda epoch: (epoch.score, -epoch.number))
 
 
-def _groups(model: Classifier, training: Training) -> list[dict[str, Any]]:
+def _groups(model: Network, training: Training) -> list[dict[str, Any]]:
     """Weight decay on everything, or on everything but attention."""
-    spared = set() if training.decay_attention else {id(p) for p in model.attention.parameters()}
+    spared = set() if training.decay_attention else {id(p) for p in model.attention_parameters()}
     learned = [p for p in model.parameters() if p.requires_grad]
     decayed = [p for p in learned if id(p) not in spared]
     free = [p for p in learned if id(p) in spared]
@@ -154,11 +159,18 @@ def _groups(model: Classifier, training: Training) -> list[dict[str, Any]]:
 
 
 @torch.no_grad()
-def predict(model: Classifier, encoded: Encoded) -> np.ndarray:
+def predict(model: Network, encoded: Encoded) -> np.ndarray:
     """The predicted distribution of every instance, in the split's order."""
     model.eval()
     out = np.zeros((len(encoded), model.classes))
-    for batches in bucketed(encoded, tokens=4096 if model.device.type == "cpu" else 131_072):
-        for batch in batches:
-            out[batch.rows.numpy()] = model.read(batch.to(model.device)).probabilities.double().cpu().numpy()
+    for batch, reading in readings(model, encoded):
+        out[batch.rows.cpu().numpy()] = reading.probabilities.double().cpu().numpy()
     return out
+
+
+def readings(subject: Subject, encoded: Encoded) -> Iterator[tuple[Batch, Reading]]:
+    """The whole split on the subject's device, batch by batch, and what it says of it."""
+    for batches in bucketed(encoded, tokens=4096 if subject.device.type == "cpu" else 131_072):
+        for batch in batches:
+            there = batch.to(subject.device)
+            yield there, subject.read(there)

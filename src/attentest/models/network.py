@@ -1,0 +1,49 @@
+"""A network: a subject that can be trained, and how one is built from its architecture."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attentest.data.batches import Batch
+from attentest.models.architecture import Architecture
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["Network", "build_network"]
+
+
+class Network(nn.Module, Subject):
+    """A torch module whose attention can be read and replaced."""
+
+    architecture: Architecture
+    classes: int
+    #: The size of its vocabulary.
+    words: int
+
+    @abstractmethod
+    def attention_parameters(self) -> Iterable[nn.Parameter]:
+        """What makes its attention weights and nothing else: weight decay may spare it."""
+
+    def forward(self, batch: Batch) -> Reading:
+        """The same as reading, with everything in the graph: objectives choose what they need."""
+        return self.read(batch)
+
+
+def build_network(
+    architecture: Architecture,
+    words: int,
+    classes: int,
+    generator: torch.Generator,
+    vectors: Float[Tensor, "word embedding"] | None = None,
+) -> Network:
+    """A new network of this architecture; its first weights depend on the generator alone."""
+    # Here, because the classes below are networks themselves.
+    from attentest.models.classifier import Classifier
+    from attentest.models.hierarchical import Hierarchical
+
+    build = {"flat": Classifier, "hierarchical": Hierarchical}[architecture.structure]
+    return build(architecture, words, classes, generator, vectors)

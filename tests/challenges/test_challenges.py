@@ -58,6 +58,7 @@ def softmax(z: np.ndarray) -> np.ndarray:
 def test_every_challenge_answers_for_every_instance_or_says_why_not(name, classes, affine):
     examined = examination(classes, affine=affine)
     challenge = CHALLENGES.parse(name if name != "adversary" else "adversary(steps=20)")
+    examined.companions = dict.fromkeys(challenge.companions, examined.subject)
     table = challenge.examine(examined)
     assert set(table["row"].to_pylist()) == set(range(12))
     assert "not_judged" in table.column_names

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from attentest.challenges.adversarial_training import AdversarialTraining
 from attentest.challenges.adversary import Adversary
 from attentest.challenges.agreement import Agreement
 from attentest.challenges.certificates import Certificates
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.faithfulness import Faithfulness
 from attentest.challenges.flip_sets import FlipSets
+from attentest.challenges.guide import Guide
 from attentest.challenges.input_invariance import InputInvariance
 from attentest.challenges.instances import Instances
 from attentest.challenges.permutation import Permutation
 from attentest.challenges.randomisation import Randomisation
 from attentest.challenges.rationale import Rationale
+from attentest.challenges.seed_variance import SeedVariance
 from attentest.challenges.single_weight import SingleWeight
 from attentest.challenges.soft_faithfulness import SoftFaithfulness
+from attentest.challenges.trained_uniform import TrainedUniform
 from attentest.challenges.uniform import UniformAttention
 from attentest.registry import Registry
 
-__all__ = ["CHALLENGES", "DEFAULT", "Challenge", "Examination"]
+__all__ = ["CHALLENGES", "DEFAULT", "THOROUGH", "Challenge", "Examination"]
 
 CHALLENGES: Registry[Challenge] = Registry(
     "challenge",
@@ -36,8 +40,17 @@ CHALLENGES: Registry[Challenge] = Registry(
         "randomisation": Randomisation,
         "single_weight": SingleWeight,
         "flip_sets": FlipSets,
+        "trained_uniform": TrainedUniform,
+        "seed_variance": SeedVariance,
+        "guide": Guide,
+        "adversarial_training": AdversarialTraining,
     },
 )
 
 #: What an audit runs when nothing else is asked for.
-DEFAULT = ("agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness", "certificates")
+DEFAULT = (
+    *("agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness", "certificates"),
+    *("single_weight", "flip_sets"),
+)
+#: What a thorough audit adds: each trains other models to compare this one with.
+THOROUGH = ("trained_uniform", "seed_variance", "guide", "adversarial_training")

@@ -1,0 +1,78 @@
+"""Seed variance: how much of the attention is luck?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+import torch
+
+from attentest.challenges.beside import attention_of, lists, prediction_of
+from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, reasons
+from attentest.challenges.companions import Companion
+from attentest.errors import InputError
+from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.store.findings import Measure
+
+__all__ = ["SeedVariance"]
+
+
+@dataclass(frozen=True)
+class SeedVariance(Challenge):
+    """The same model trained from other seeds: how far its attention and its predictions move by chance alone."""
+
+    name: ClassVar[str] = "seed_variance"
+    question: ClassVar[str] = "How much do attention and prediction change when training begins from another seed?"
+    reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.3"
+    #: Models in all, the subject among them.
+    seeds: int = 8
+
+    def __post_init__(self) -> None:
+        if self.seeds < 2:
+            raise InputError(f"seed_variance: seeds={self.seeds} must be at least 2, the model's own seed among them.")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The spread that everything else is read against."""
+        return (
+            Measure("attention_jsd", "attention_jsd", "mean", "distance (JSD) of attention between seeds"),
+            Measure("prediction_tvd", "prediction_tvd", "mean", "change of ŷ (TVD) between seeds"),
+            Measure("top_changed", "top_changed", "mean", "share of other seeds with another top token"),
+            Measure("accuracy", "correct", "fraction", "share of correct predictions, own seed"),
+            Measure("accuracy_others", "correct_others", "mean", "share of correct predictions, other seeds"),
+        )
+
+    @property
+    def companions(self) -> tuple[Companion, ...]:
+        """One model for each of the other seeds."""
+        return tuple(Companion(seed=k) for k in range(1, self.seeds))
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """Every other seed beside the subject."""
+        others = [examination.beside(companion) for companion in self.companions]
+        labels, own = examination.batch.labels, examination.weights
+        weights = torch.stack([attention_of(other) for other in others], dim=1)
+        apart = jensen_shannon(weights, own[:, None])
+        change = total_variation(
+            torch.stack([prediction_of(other) for other in others], dim=1), examination.probabilities[:, None]
+        )
+        predicted = torch.stack([other.predicted for other in others], dim=1)
+        moved = weights.argmax(-1) != own.argmax(-1)[:, None]
+        judged = ~examination.single
+        return pa.table(
+            {
+                "row": examination.rows,
+                "label": pa.array(labels.cpu().numpy(), pa.int32()),
+                "max_attention": numbers(largest(own)),
+                "attention_jsd": numbers(apart.mean(-1), judged),
+                "prediction_tvd": numbers(change.mean(-1), judged),
+                "attention_jsd_by_seed": lists(apart, judged),
+                "prediction_tvd_by_seed": lists(change, judged),
+                "correct": flags(examination.reading.predicted == labels, judged),
+                "correct_others": numbers((predicted == labels[:, None]).double().mean(-1), judged),
+                "predicted_by_seed": lists(predicted, judged),
+                "top_changed": numbers(moved.double().mean(-1), judged),
+                "not_judged": reasons((examination.single, "fewer than two tokens")),
+            }
+        )

@@ -14,7 +14,7 @@ import time
 import pytest
 from tests.studies.made_up_study import TEXT, Silence, bytes_of_all, made_up_study
 
-from attentest.studies import execute as stages
+from attentest.studies import trained as stages
 from attentest.studies.conduct import conduct, tasks_of
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.plan import costs, plan
@@ -114,8 +114,8 @@ def test_a_papers_finished_cells_are_found_without_its_corpora(tmp_path):
 DRIVER = """
 import sys
 from pathlib import Path
-from attentest.studies import execute
-execute.CHECKPOINT_SECONDS = 0.0
+from attentest.studies import trained
+trained.CHECKPOINT_SECONDS = 0.0
 from attentest.studies.conduct import conduct
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.study import read_study

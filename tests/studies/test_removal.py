@@ -3,11 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.conftest import made_up_corpus
+from tests.hierarchy import texts
 from tests.studies.test_run import SMALL, bytes_of
 
 from attentest.challenges import CHALLENGES
 from attentest.data.batches import Encoded
 from attentest.data.corpora import CORPORA
+from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.models.classifier import Architecture
@@ -17,7 +19,7 @@ from attentest.store.summary import estimate
 from attentest.studies.execute import execute
 from attentest.studies.removal import ranks_of, without_top
 from attentest.studies.run import MODEL, VOCABULARY, Removal, Run
-from attentest.training.checkpoints import load_classifier, load_vocabulary
+from attentest.training.checkpoints import load_network, load_vocabulary
 from attentest.training.loop import Training
 
 INSTANCES = (CHALLENGES.parse("instances(per_token=False)"),)
@@ -59,7 +61,7 @@ def test_ranks_are_the_order_of_the_scores_text_by_text(tmp_path):
     import torch
 
     folder = execute(run(), tmp_path)
-    model, _ = load_classifier(folder.path / MODEL, torch.device("cpu"))
+    model, _ = load_network(folder.path / MODEL, torch.device("cpu"))
     vocabulary = load_vocabulary(folder.path / VOCABULARY)
     corpus = run().corpus
     ranks = ranks_of(folder, model, vocabulary, corpus, "gradient")
@@ -100,6 +102,20 @@ def test_a_run_after_removal_trains_the_first_model_once_and_is_worse_without_wh
 def test_a_removal_is_reproduced_to_the_byte(tmp_path):
     removal = Removal("attention", 0.3, "delete")
     assert bytes_of(execute(run(removal), tmp_path / "a")) == bytes_of(execute(run(removal), tmp_path / "b"))
+
+
+def test_sentences_lose_the_words_that_are_deleted_and_keep_those_that_are_masked():
+    splits = {"train": texts(count=6)}
+    corpus = Corpus("made-up", ("a", "b"), splits, Provenance("", ""))
+    ranks = {"train": np.concatenate([np.arange(length) for length in splits["train"].lengths])}
+    before = splits["train"].table["sentences"].to_pylist()
+    masked, deleted = (without_top(corpus, ranks, Removal("random", 0.5, by))["train"] for by in ("mask", "delete"))
+    assert masked.table["sentences"].to_pylist() == before
+    for sizes, after, left in zip(before, deleted.table["sentences"].to_pylist(), deleted.lengths, strict=True):
+        assert sum(after) == left
+        # The first half of the words is gone: the sentences at the end are whole.
+        assert after[-1] <= sizes[-1]
+        assert after[1:] == sizes[len(sizes) - len(after) + 1 :]
 
 
 def test_what_cannot_be_removed_is_said():

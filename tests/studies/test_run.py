@@ -19,9 +19,10 @@ from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.models.classifier import Architecture, Classifier
 from attentest.models.encoders import ENCODERS
-from attentest.studies.execute import execute, reproducibly, train
+from attentest.studies.execute import execute
 from attentest.studies.presets import preset
 from attentest.studies.run import Run
+from attentest.studies.trained import reproducibly, train
 from attentest.training.loop import Training
 
 SMALL = Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8)

@@ -26,7 +26,20 @@ Tokenizer = Annotated[str | None, typer.Option(metavar="NAME", help="english (sp
 MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Longer texts are left out, counted and named.")]
 MinFrequency = Annotated[int, typer.Option(metavar="N", min=1, help="Texts a word must occur in to be known.")]
 Encoder = Annotated[
-    str, typer.Option(metavar="NAME", help="bilstm, convolution or average; parameters as in 'bilstm(hidden=64)'.")
+    str,
+    typer.Option(
+        metavar="NAME", help="bilstm, bigru, convolution, average or none; parameters as in 'bilstm(hidden=64)'."
+    ),
+]
+Structure = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="flat, or hierarchical: words into sentences, sentences into the text (HAN)."),
+]
+Site = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="Which attention is examined: sentence (default) or word, for hierarchical models."
+    ),
 ]
 Attention = Annotated[str, typer.Option(metavar="NAME", help="additive, dot or uniform.")]
 Head = Annotated[

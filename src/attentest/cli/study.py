@@ -246,16 +246,18 @@ def conducted(
 ) -> Conducted:
     """Conduct the study with its display."""
     from attentest.cli.study_display import StudyDisplay
-    from attentest.studies.conduct import conduct
+    from attentest.studies.conduct import conduct, tasks_of
     from attentest.studies.engines import RayCluster
-    from attentest.studies.execute import device_named
     from attentest.studies.plan import plan
+    from attentest.studies.trained import device_named
 
     device_named(device, here=not isinstance(engine, RayCluster))
     terminal.say(f"Study   {study.name}: {study.title or study.about}".rstrip(": "))
     planned = plan(study, runs, progress=terminal)
     display = StudyDisplay(terminal.console, quiet=terminal.quiet)
-    display.expect(len(planned), sum(cell.state == "done" for cell in planned))
+    tasks = tasks_of(planned, runs, device, retry_failed=retry_failed)
+    to_train = sum(task.companion is not None for task in tasks)
+    display.expect(len(planned), sum(cell.state == "done" for cell in planned), to_train)
     with display:
         return conduct(study, runs, engine, display, device=device, retry_failed=retry_failed, planned=planned)
 

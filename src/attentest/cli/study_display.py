@@ -53,14 +53,16 @@ class StudyDisplay:
         self._total = 0
         self._done = 0
         self._failed = 0
+        self._companions = 0
+        self._trained = 0
         self._seconds: list[float] = []
         self._running: dict[str, _Running] = {}
         self._tries: dict[str, int] = {}
 
-    def expect(self, total: int, done: int = 0) -> None:
-        """Say how many cells the study has, and how many of them were done before."""
+    def expect(self, total: int, done: int = 0, companions: int = 0) -> None:
+        """Say how many cells the study has, how many were done before, and the companions to train for the rest."""
         with self._lock:
-            self._total, self._done = total, done
+            self._total, self._done, self._companions = total, done, companions
 
     def __enter__(self) -> Self:
         if self.console.is_terminal and not self.quiet:
@@ -97,7 +99,8 @@ class StudyDisplay:
             running = self._running.pop(task.id, None)
             took = self._clock() - running.since if running else 0.0
             if error is None:
-                self._done += 1
+                self._done += task.companion is None
+                self._trained += task.companion is not None
                 self._seconds.append(took)
             else:
                 self._failed += 1
@@ -117,19 +120,25 @@ class StudyDisplay:
             return None
         mean = sum(self._seconds) / len(self._seconds)
         now = self._clock()
-        waiting = max(0, self._total - self._done - self._failed - len(self._running))
+        waiting = max(0, self._left() - len(self._running))
         rest = [max(0.0, mean - (now - cell.since)) for cell in self._running.values()]
         return max([(waiting * mean + sum(rest)) / max(1, len(self._running)), *rest])
+
+    def _left(self) -> int:
+        """Cells and companions that have not ended."""
+        return self._total + self._companions - self._done - self._trained - self._failed
 
     def _header(self) -> str:
         """Cells done, running, failed, time left."""
         parts = [f"{self._done} of {self._total} cells" if self._total else f"{self._done} cells done"]
+        if self._companions:
+            parts.insert(0, f"{self._trained} of {self._companions} companions trained")
         if self._running:
             parts.append(f"{len(self._running)} running")
         if self._failed:
             parts.append(f"{self._failed} failed")
         left = self.seconds_left()
-        if left is not None and self._done + self._failed < self._total:
+        if left is not None and self._left() > 0:
             parts.append(f"time left {in_words(left)}")
         return " · ".join(parts)
 
@@ -140,8 +149,8 @@ class StudyDisplay:
             top = Table.grid(padding=(0, 1))
             top.add_row(
                 ProgressBar(
-                    total=max(1, self._total),
-                    completed=self._done + self._failed,
+                    total=max(1, self._total + self._companions),
+                    completed=self._done + self._trained + self._failed,
                     width=max(8, min(30, width - len(header) - 1)),
                 ),
                 Text(header, no_wrap=True, overflow="ellipsis"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
+from attentest.data.sentences import with_sentences
 from attentest.errors import AttentestError, StorageError
 from attentest.progress import Progress
 from attentest.store.atomic import make_folder, write_text
@@ -19,6 +20,7 @@ from attentest.studies.describe import describe_run
 from attentest.studies.engine import Task
 from attentest.studies.execute import execute
 from attentest.studies.run import Run
+from attentest.studies.trained import keep_to, train
 
 __all__ = ["describe_cell", "failure_of", "keep_failure", "perform"]
 
@@ -29,26 +31,31 @@ def describe_cell(choices: Mapping[str, Any]) -> Run:
     """The cell's run; a corpus by name is read once for all cells that use it."""
     given = dict(choices)
     if "corpus" in given or "data" not in given:
-        given["corpus"] = _corpus(given.get("corpus", "reviews"))
+        given["corpus"] = _corpus(given.get("corpus", "reviews"), given.get("structure") == "hierarchical")
     return describe_run(None, **given)
 
 
 @lru_cache(maxsize=4)
-def _corpus(text: str) -> Corpus:
-    return CORPORA.parse(text).load()
+def _corpus(text: str, in_sentences: bool) -> Corpus:
+    corpus = CORPORA.parse(text).load()
+    return with_sentences(corpus) if in_sentences else corpus
 
 
 def perform(task: Task, progress: Progress) -> None:
     """Compute what is missing of a cell; a failure is kept in its folder and raised."""
     folder = Path(task.root) / task.id
+    keep_to(task.share, task.device)
     try:
         run = describe_cell(task.choices)
+        if task.companion is not None:
+            run = run.companion(task.companion)
         if run.id != task.id:
             raise StorageError(
                 f"{task.label}: here it is the run {run.id}, not {task.id}: corpus, vectors or code of this machine "
                 "differ from the driver's. Make them the same."
             )
-        execute(run, Path(task.root), device=task.device, progress=progress)
+        work = execute if task.companion is None else train
+        work(run, Path(task.root), device=task.device, progress=progress)
     except Exception as error:
         _keep(folder, task, error)
         raise

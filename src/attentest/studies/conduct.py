@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attentest.progress import SILENT, Progress
@@ -12,6 +12,7 @@ from attentest.studies.cell import FAILED, keep_failure, perform
 from attentest.studies.engine import Engine, Task, Watch
 from attentest.studies.plan import Planned, plan
 from attentest.studies.record import write_record
+from attentest.studies.run import MODEL
 from attentest.studies.study import Study
 
 __all__ = ["Conducted", "conduct", "tasks_of"]
@@ -63,14 +64,32 @@ def conduct(
 
 
 def tasks_of(planned: Sequence[Planned], runs: Path, device: str, *, retry_failed: bool) -> list[Task]:
-    """The cells to compute, each run once: first one seed of everything, so that a study cut short says something."""
+    """The cells to compute, each run once: first one seed of everything, so that a study cut short says something;
+    within a seed the largest corpora, so that no worker is left alone with one at the end.
+
+    Companions come before the cells that need them, each after those that it needs itself. Whoever comes too early
+    waits at the folder of what is being trained, so no order can go wrong; this one only keeps the waiting short.
+    """
     wanted = {"to do", "begun", *(["failed"] if retry_failed else [])}
-    tasks: dict[str, Task] = {}
-    for cell in sorted(planned, key=lambda cell: int(cell.cell.choices.get("seed", 0))):
+    root = str(runs.resolve())
+    cells: dict[str, Task] = {}
+    first: list[tuple[int, Task]] = []
+    for cell in sorted(planned, key=lambda cell: (int(cell.cell.choices.get("seed", 0)), -_size(cell))):
         if cell.state in wanted and cell.run is not None:
-            task = Task(cell.run.id, cell.cell.label, cell.cell.choices, str(runs.resolve()), device)
-            tasks.setdefault(cell.run.id, task)
-    return list(tasks.values())
+            task = Task(cell.run.id, cell.cell.label, cell.cell.choices, root, device)
+            cells.setdefault(cell.run.id, task)
+            for companion in dict.fromkeys(one for other in cell.run.companions for one in (*other.needs, other)):
+                needed = cell.run.companion(companion)
+                if not (runs / needed.id / MODEL).is_file():
+                    label = f"{cell.cell.label} · {companion}"
+                    first.append((len(companion.needs), replace(task, id=needed.id, label=label, companion=companion)))
+    companions = {task.id: task for _, task in sorted(first, key=lambda entry: entry[0])}
+    return [*companions.values(), *cells.values()]
+
+
+def _size(cell: Planned) -> int:
+    """The number of tokens that the cell's model is trained on."""
+    return 0 if cell.run is None else int(cell.run.corpus["train"].lengths.sum())
 
 
 class _Heard:

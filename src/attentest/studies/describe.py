@@ -13,6 +13,7 @@ from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.files import corpus_from_files
 from attentest.data.location import data_folder
+from attentest.data.sentences import with_sentences
 from attentest.errors import InputError, NotApplicable
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
@@ -26,7 +27,7 @@ __all__ = ["describe_run", "vectors_file"]
 
 #: The choices that make a model.
 MAKING = (
-    *("min_frequency", "encoder", "attention", "head", "embedding", "vectors"),
+    *("min_frequency", "encoder", "structure", "attention", "head", "embedding", "vectors"),
     *("preset", "epochs", "batch_size", "learning_rate", "clip", "patience"),
     *("removal", "removal_share", "removal_by"),
 )
@@ -45,7 +46,9 @@ def describe_run(
     max_tokens: int = 1000,
     min_frequency: int = 1,
     encoder: str = "bilstm",
+    structure: str = "flat",
     attention: str = "additive",
+    site: str = "",
     head: str | None = None,
     embedding: int = 300,
     vectors: str | Path | None = None,
@@ -80,7 +83,11 @@ def describe_run(
         ATTENTIONS.parse(attention),
         None if head is None else HEADS.parse(head),
         embedding,
+        structure,
     )
+    made = architecture if source is None else Architecture.from_record(source.record["fields"]["model"])
+    if site and site not in made.sites:
+        raise InputError(f"site={site!r} must be one of {', '.join(made.sites)}: the attentions of this model.")
     given: dict[str, Any] = {
         "epochs": epochs,
         "batch_size": batch_size,
@@ -110,6 +117,8 @@ def describe_run(
         raise InputError(f"Give --data or --corpus: texts to audit {model} on.")
     else:
         loaded = CORPORA.parse(corpus or was.get("name", "reviews")).load()
+    if made.structure == "hierarchical":
+        loaded = with_sentences(loaded)
     if loaded.task != "single":
         raise NotApplicable(
             f"Corpus {loaded.name!r} has a second text or a target (task {loaded.task!r}); this version audits "
@@ -131,6 +140,7 @@ def describe_run(
         missing_vectors=defaults.missing_vectors,
         model_from=source,
         tokenizer=words if data is not None else "",
+        site="" if site == made.sites[0] else site,
         removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from attentest.challenges.companions import Companion
 from attentest.progress import Progress
 
 __all__ = ["Engine", "Task", "Watch", "Work"]
@@ -17,7 +18,7 @@ __all__ = ["Engine", "Task", "Watch", "Work"]
 
 @dataclass(frozen=True)
 class Task:
-    """One cell to compute, as plain values that travel to other processes and machines."""
+    """One cell to compute, or a companion to train for it, as plain values that travel to other processes."""
 
     #: The run's id, which names its folder.
     id: str
@@ -28,6 +29,10 @@ class Task:
     #: The folder that holds runs.
     root: str
     device: str = "cpu"
+    #: The share of the device's memory that it may keep, where others compute on the same one.
+    share: float = 1.0
+    #: Only this companion of the cell's model is trained: its challenges need it.
+    companion: Companion | None = None
 
 
 #: Does one task, reporting through a progress; raises when it cannot.

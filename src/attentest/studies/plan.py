@@ -70,7 +70,13 @@ class Cost:
 #: Seconds on one core, fitted on SST and IMDB: per training step and million weights of the embedding; and, for each
 #: encoder, per thousand tokens trained, examined, and examined squared (every token of a text is deleted in turn).
 STEP = 1.7e-3
-PER_THOUSAND = {"bilstm": (0.06, 0.39, 2.4e-3), "convolution": (0.028, 0.3, 1.2e-4), "average": (0.008, 0.17, 9e-5)}
+PER_THOUSAND = {
+    "bilstm": (0.06, 0.39, 2.4e-3),
+    "bigru": (0.05, 0.39, 2.4e-3),
+    "convolution": (0.028, 0.3, 1.2e-4),
+    "average": (0.008, 0.17, 9e-5),
+    "none": (0.006, 0.17, 9e-5),
+}
 #: What Python, torch and the corpus take before the first weight, and the copies training keeps of every weight.
 BASE, COPIES = 450 * 2**20, 6
 
@@ -126,5 +132,6 @@ def _computed(run: Run) -> Cost:
     training = epochs * (steps * STEP * weights / 1e6 + trained * train.lengths.sum() / 1e3)
     share = min(1.0, run.limit / len(tested)) if run.limit else 1.0
     lengths = tested.lengths.astype(float)
+    training *= 1 + len(run.companions)
     examining = share * (examined * lengths.sum() + squared * (lengths**2).sum()) / 1e3
     return Cost(float(training + examining), BASE + 4 * COPIES * weights, False)

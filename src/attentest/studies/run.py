@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -12,12 +12,15 @@ from typing import Any, Literal
 import numpy as np
 
 from attentest.challenges import CHALLENGES, DEFAULT, Challenge
+from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.challenges.instances import Instances
 from attentest.data.corpus import Corpus, Split
-from attentest.errors import CheckpointError, InputError
+from attentest.errors import CheckpointError, InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.precomputed import Precomputed
+from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
+from attentest.models.encoders import ENCODERS
 from attentest.registry import text_of
 from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
@@ -28,8 +31,9 @@ __all__ = ["Removal", "Run", "file_name"]
 
 MODEL, VOCABULARY, TEXTS, COUNTS = "model.safetensors", "vocabulary.json", "training-texts.u64", "corpus.json"
 #: The modules that decide what is trained, and what is found apart from the challenges themselves.
-TRAINS = ("attentest.training.loop", "attentest.models.classifier", "attentest.data.vectors")
-FINDS = ("attentest.studies.examine", "attentest.models.classifier")
+TRAINS = ("attentest.training.loop", "attentest.models.network", "attentest.data.vectors")
+FINDS = ("attentest.studies.examine", "attentest.models.network")
+GUIDES, OPPOSES = "attentest.models.guided", "attentest.training.adversarial"
 
 
 def default_challenges() -> tuple[Challenge, ...]:
@@ -59,6 +63,32 @@ class Removal:
 
 
 @dataclass(frozen=True)
+class Relation:
+    """What a companion's training takes from other runs' models."""
+
+    #: Its attention weights, in training and after.
+    guide: Run | None = None
+    #: The predictions it imitates and the attention it keeps away from.
+    opponent: Run | None = None
+    against: Against | None = None
+    #: The weights it begins with.
+    start: Run | None = None
+
+    @property
+    def others(self) -> tuple[Run, ...]:
+        """The runs that come first."""
+        return tuple(run for run in (self.guide, self.opponent, self.start) if run is not None)
+
+    def to_record(self) -> dict[str, Any]:
+        """As plain values: the other models by their keys, and the code that brings them together."""
+        about: dict[str, Any] = {"guide": self.guide, "opponent": self.opponent, "start": self.start}
+        keys = {name: run.model_key for name, run in about.items() if run is not None}
+        modules = [*([GUIDES] if self.guide else []), *([OPPOSES] if self.against else [])]
+        against = {} if self.against is None else {"against": asdict(self.against)}
+        return {**keys, **against, "code": version_of(*modules) if modules else ""}
+
+
+@dataclass(frozen=True)
 class Run:
     """Every choice of one run."""
 
@@ -80,6 +110,10 @@ class Run:
     lowercase: bool = True
     #: Train and examine on texts without the tokens that mattered most to a first model.
     removal: Removal | None = None
+    #: Which attention is examined where there are several; "": the last one before the output.
+    site: str = ""
+    #: What its training takes from other runs' models.
+    relation: Relation | None = None
     #: The corpus after the removal, once it is known.
     reduced: Corpus | None = field(default=None, compare=False)
 
@@ -109,6 +143,7 @@ class Run:
             "seed": self.seed,
             "limit": self.limit,
             "split": self.split,
+            **({"site": self.site} if self.site else {}),
             "code": {
                 "model": None if self.model_from is not None else version_of(*TRAINS),
                 "findings": {text_of(challenge): code_of(challenge) for challenge in self.asked},
@@ -126,16 +161,51 @@ class Run:
         """A hash of what decides the trained model: runs that ask it other questions share it."""
         fields = self.fields
         corpus = {name: fields["corpus"][name] for name in ("digest", "classes", "task")}
-        decides = {"corpus": corpus, **{name: fields.get(name) for name in ("model", "training", "removal", "seed")}}
+        names = ("model", "training", "removal", "relation", "seed")
+        decides = {"corpus": corpus, **{name: fields.get(name) for name in names}}
         return _hash({**decides, "code": fields["code"]["model"]})
 
     def findings_key(self, challenge: Challenge) -> str:
         """A hash of what decides one challenge's findings: runs that ask it among others share them."""
         fields = self.fields
         text = text_of(challenge)
-        decides = {name: fields[name] for name in ("seed", "limit", "split")}
-        about = {"model": self.model_key, "corpus": self.corpus.digest, "challenge": text}
+        decides = {name: fields.get(name) for name in ("seed", "limit", "split", "site")}
+        beside = [self.companion(companion).model_key for companion in challenge.companions]
+        about = {"model": self.model_key, "beside": beside, "corpus": self.corpus.digest, "challenge": text}
         return _hash({**decides, **about, "code": fields["code"]["findings"][text]})
+
+    def companion(self, companion: Companion) -> Run:
+        """The run that trains a companion of this run's model, and puts no challenge to it."""
+        if self.model_from is not None:
+            raise NotApplicable(
+                "Other models like this one must be trained for it, and how it was trained is not known here: "
+                "audit without --model, on the corpus it was trained on."
+            )
+        parts: dict[str, Any] = {}
+        if companion.encoder is not None:
+            parts["encoder"] = ENCODERS.parse(companion.encoder)
+        if companion.attention is not None:
+            parts["attention"] = ATTENTIONS.parse(companion.attention)
+        taken = Relation(
+            guide=None if companion.guide is None else self.companion(companion.guide),
+            opponent=None if companion.against is None else self.companion(SUBJECT),
+            against=companion.against,
+            start=None if companion.starts_from is None else self.companion(companion.starts_from),
+        )
+        return replace(
+            self,
+            architecture=replace(self.architecture, **parts),
+            seed=self.seed + companion.seed,
+            challenges=(),
+            limit=0,
+            site="",
+            relation=taken if taken.others else self.relation,
+        )
+
+    @property
+    def companions(self) -> tuple[Companion, ...]:
+        """The other models that its challenges ask for, each once."""
+        return tuple(dict.fromkeys(companion for challenge in self.asked for companion in challenge.companions))
 
     def _model_fields(self) -> dict[str, Any]:
         if self.model_from is not None:
@@ -160,6 +230,7 @@ class Run:
             "model": self.architecture.to_record() | {"vectors": vectors},
             "training": asdict(self.training),
             **({} if self.removal is None else {"removal": {**asdict(self.removal), "code": _explained(self.removal)}}),
+            **({} if self.relation is None else {"relation": self.relation.to_record()}),
         }
 
     def seen_in_training(self) -> int:

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import ClassVar
 
@@ -46,11 +46,12 @@ class Processes:
 
     def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
         """Return when every task has ended; workers are stopped, whatever happens."""
-        waiting = deque(_Job(task) for task in tasks)
+        size = min(self.workers or _cores(), len(tasks))
+        waiting = deque(_Job(replace(task, share=1 / size)) for task in tasks)
         team: list[_Worker] = []
         able = False  # whether any worker was ever able to start
         try:
-            for number in range(min(self.workers or _cores(), len(waiting))):
+            for number in range(size):
                 _join(team, number + 1, work)
             while waiting or any(worker.job for worker in team):
                 for worker in team:

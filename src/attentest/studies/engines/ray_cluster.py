@@ -134,7 +134,8 @@ class _Conductor:
                 while self.waiting and not 0 < self.engine.workers <= len(self.running):
                     number = self.waiting.popleft()
                     task = self.tasks[number]
-                    absolute = replace(task, root=str(Path(task.root).absolute()))
+                    share = min(1.0, self.engine.gpus) or 1.0
+                    absolute = replace(task, root=str(Path(task.root).absolute()), share=share)
                     ref = compute.remote(number, absolute, self.work, self.setting, self.mailbox)
                     self.running[ref] = number
                 ended, _ = self.ray.wait(list(self.running), timeout=GLANCE)

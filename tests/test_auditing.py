@@ -6,7 +6,10 @@ import pandas
 import pytest
 
 import attentest
+from attentest.auditing import asked, describe_run, expected_cost
+from attentest.challenges import THOROUGH
 from attentest.errors import AttentestError, InputError, NotApplicable
+from attentest.progress import Silent
 
 SMALL = {
     "encoder": "bilstm(hidden=6)",
@@ -77,3 +80,42 @@ def test_a_run_that_keeps_nothing_of_single_tokens_has_a_verdict_and_a_page_too(
     )
     assert done.report.is_file()
     assert "attention" not in done.to_frame(done.folder.named("instances")).columns
+
+
+def test_a_thorough_audit_adds_the_tests_that_train_other_models_unless_they_are_named():
+    assert asked(("uniform",)) == ("uniform",)
+    assert asked(("uniform",), thorough=True) == ("uniform", *THOROUGH)
+    named = asked(("seed_variance(seeds=4)",), thorough=True)
+    assert named == ("seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
+
+
+def test_other_models_are_announced_with_their_cost_before_they_are_trained(data, tmp_path):
+    choices = SMALL | {"challenges": ("trained_uniform", "seed_variance(seeds=3)")}
+    cost = expected_cost(describe_run(data=data, **choices), tmp_path / "runs")
+    assert cost is not None
+    assert "3 other models" in cost
+    assert "min" in cost
+    assert expected_cost(describe_run(data=data, **SMALL), tmp_path / "runs") is None
+
+
+def test_a_thorough_audit_ends_in_a_verdict_on_all_four_tests(data, tmp_path):
+    said = []
+
+    class Heard(Silent):
+        def say(self, line):
+            said.append(line)
+
+    few = (
+        "uniform",
+        "seed_variance(seeds=3)",
+        "adversarial_training(weights=(0.0, 0.1))",
+        "guide(hidden=4, weight=0.1)",
+    )
+    choices = SMALL | {"challenges": few}
+    done = attentest.audit(data=data, runs=tmp_path / "runs", thorough=True, progress=Heard(), **choices)
+    assert {"needed", "luck", "carries", "unique"} <= {line.key for line in done.verdict.lines}
+    assert 'id="tests"' in done.report.read_text("utf-8")
+    assert "other models are trained" in said[0]
+    again = attentest.audit(data=data, runs=tmp_path / "runs", thorough=True, progress=Heard(), **choices)
+    assert again.verdict == done.verdict
+    assert sum("other models are trained" in line for line in said) == 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentest.challenges import DEFAULT
+from attentest.challenges import DEFAULT, THOROUGH
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
 from attentest.report.page import write_report
@@ -16,13 +16,15 @@ from attentest.report.records import record_of
 from attentest.report.verdict import Verdict
 from attentest.store.folder import RunFolder
 from attentest.studies.describe import describe_run
-from attentest.studies.execute import execute
+from attentest.studies.execute import execute, is_complete
+from attentest.studies.plan import Planned, costs
 from attentest.studies.run import Run
+from attentest.studies.study import Cell
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Audit", "audit", "describe_run", "finish"]
+__all__ = ["Audit", "asked", "audit", "describe_run", "expected_cost", "finish"]
 
 
 @dataclass(frozen=True)
@@ -65,19 +67,41 @@ def audit(
     model: str | Path | None = None,
     *,
     challenges: Sequence[str] = DEFAULT,
+    thorough: bool = False,
     runs: str | Path = "runs",
     device: str = "auto",
     fresh: bool = False,
     progress: Progress = SILENT,
     **choices: Any,
 ) -> Audit:
-    """Audit a model's attention: train one, or take a finished run's; see ``describe_run`` for the choices."""
-    run = describe_run(model, challenges=challenges, **choices)
+    """Audit a model's attention: train one, or take a finished run's; see ``describe_run`` for the choices.
+
+    ``thorough`` adds the four tests that train other models to compare this one with; it takes many times as long.
+    """
+    run = describe_run(model, challenges=asked(challenges, thorough=thorough), **choices)
     return finish(run, Path(runs), device=device, fresh=fresh, progress=progress)
+
+
+def asked(challenges: Sequence[str], *, thorough: bool = False) -> tuple[str, ...]:
+    """The challenges of an audit; a thorough one adds those that train other models, unless they are named already."""
+    named = {text.partition("(")[0].strip() for text in challenges}
+    return (*challenges, *(name for name in THOROUGH if thorough and name not in named))
+
+
+def expected_cost(run: Run, runs: Path) -> str | None:
+    """What other models will cost, in one line, or None where none is trained or everything is there."""
+    if not run.companions or is_complete(run, RunFolder(runs / run.id)):
+        return None
+    cost = costs([Planned(Cell({}, run.id), "to do", run)], runs)[0]
+    minutes = 0 if cost is None else max(1, round(cost.seconds / 60))
+    others = f"{len(run.companions)} other models are trained to compare this one with"
+    return f"Beside  {others}: about {minutes} min in all on one core, less where some are there already"
 
 
 def finish(run: Run, runs: Path, *, device: str = "auto", fresh: bool = False, progress: Progress = SILENT) -> Audit:
     """Execute the run, judge it and write its report."""
+    if (cost := expected_cost(run, runs)) is not None:
+        progress.say(cost)
     folder = execute(run, runs, device=device, workers=os.cpu_count() or 1, fresh=fresh, progress=progress)
     verdict = judge(folder)
     write_report(folder, verdict, folder.path / "report.html")

@@ -68,6 +68,15 @@ def test_a_three_class_file_audits_with_no_flags_but_data(run, tmp_path):
     assert "fine" in report
 
 
+def test_a_thorough_audit_says_what_it_will_cost_and_asks_the_four_tests(run, tmp_path):
+    data = write_csv(tmp_path / "d.csv", reviews(classes=("no", "yes")))
+    few = ["seed_variance(seeds=2)", "guide(hidden=4)", "adversarial_training(weights=(0.0, 0.01))"]
+    code, out, err = run("audit", "--data", data, "--thorough", *FAST, *(w for c in few for w in ("--challenge", c)))
+    assert code == 0, err
+    assert "other models are trained" in out + err
+    assert "Four tests" in next(tmp_path.glob("runs/*/report.html")).read_text("utf-8")
+
+
 def test_the_outcome_as_json_is_json_and_nothing_else(run, tmp_path):
     data = write_csv(tmp_path / "d.csv", reviews(classes=("no", "yes")))
     code, out, _ = run("audit", "--data", data, "--json", *QUICK)

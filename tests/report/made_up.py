@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from scipy.stats import kendalltau
+from tests.report import made_up_four
+from tests.report.made_up_four import Others, removed, trained
 
 from attentest.report.tables import in_words
 from attentest.store.findings import FindingsWriter, Measure
@@ -105,6 +107,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
         )
         for e in ("attention", *EXPLAINERS)
     ),
+    **made_up_four.MEASURES,
 }
 
 #: Columns that are there even if no row was judged.
@@ -115,6 +118,7 @@ NUMBERS = {
     "permutation": ("median_change", "flips", "max_attention"),
     "adversary": ("lower", "searched_divergence", "max_attention", "unconstrained", "ratio", "top_changed"),
     "randomisation": ("spearman", "spearman_absolute"),
+    **made_up_four.NUMBERS,
 }
 
 Rows = list[dict[str, Any]]
@@ -129,14 +133,18 @@ def write_run(
     longest: int = 40,
     hostile: bool = False,
     without: Sequence[str] = (),
+    others: Others | None = None,
     seed: int = 0,
 ) -> RunFolder:
-    """A finished run folder with every findings file but those named in ``without``."""
+    """A finished run folder with every findings file but those named in ``without``; ``others`` are other models."""
     random = np.random.default_rng(seed)
     rows: dict[str, Rows] = {challenge: [] for challenge in MEASURES}
     for number in range(instances):
         _instance(random, rows, f"test-{number:05d}", len(classes), longest, hostile and number % 3 == 0)
-        _checked(rows, rows["instances"][-1])
+        text = rows["instances"][-1]
+        _checked(rows, text)
+        for challenge, found in (removed(text) | trained(text, len(classes), others or Others(), seed)).items():
+            rows[challenge] += found
     fields = _fields(name, classes, instances, [c for c in MEASURES if c not in without])
     run = RunFolder.create(path, fields, {"attentest": "0.1.0", "torch": "2.13.0", "device": "cpu"})
     (path / "findings").mkdir()
@@ -144,7 +152,7 @@ def write_run(
         if challenge not in without:
             file = f"findings/{challenge}.parquet"
             with FindingsWriter(path / file, challenge, measures) as writer:
-                writer.write(_table(rows[challenge], NUMBERS.get(challenge, ())))
+                writer.write(table_of(rows[challenge], NUMBERS.get(challenge, ())))
             run.finish(file, rows=len(rows[challenge]), seconds=1.5)
     return run
 
@@ -318,7 +326,8 @@ def _jsd(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.asarray(sum(terms))
 
 
-def _table(rows: Rows, numbers: Sequence[str]) -> pa.Table:
+def table_of(rows: Rows, numbers: Sequence[str]) -> pa.Table:
+    """The rows as findings have them, with ``numbers`` even where no row has them."""
     names = dict.fromkeys([name for row in rows for name in row] + list(numbers))
     columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
     kinds = {"predicted": pa.int32(), "label": pa.int32(), "not_judged": pa.string()}

@@ -11,8 +11,8 @@ from tests.report.test_figures import drawn
 from attentest.challenges.flip_sets import FlipSets
 from attentest.challenges.single_weight import SingleWeight
 from attentest.report import erasure_figures, figures
+from attentest.report.erasure import ORDERS
 from attentest.report.erasure_figures import (
-    ORDERS,
     delta_js_by_weight,
     flip_set_boxes,
     flip_square,

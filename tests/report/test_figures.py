@@ -21,6 +21,10 @@ def palette_of(run: RunFolder) -> Palette:
     return Palette.of(corpus["classes"], run.findings("instances").table["predicted"].to_pylist())
 
 
+def findings_of(run: RunFolder) -> dict[str, Findings]:
+    return {name: run.findings(name) for name in run.challenges}
+
+
 def drawn(chart: Any) -> list[list[dict[str, Any]]]:
     """The rows of every data set in a chart."""
     spec = chart.to_dict()
@@ -43,7 +47,7 @@ def points_of(chart: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.key)
 def test_every_figure_renders_to_svg_that_is_well_formed(run: RunFolder, plot: Plot) -> None:
-    svg = figures.svg(plot.draw(run.findings(plot.challenge), palette_of(run)))
+    svg = figures.svg(plot.chart(findings_of(run), palette_of(run)))
     assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
 
 
@@ -52,15 +56,26 @@ def test_every_figure_copes_with_hostile_and_with_many_classes(
     hostile_run: RunFolder, many_run: RunFolder, plot: Plot
 ) -> None:
     for run in (hostile_run, many_run):
-        svg = figures.svg(plot.draw(run.findings(plot.challenge), palette_of(run)))
+        svg = figures.svg(plot.chart(findings_of(run), palette_of(run)))
         assert "<script" not in svg
         ElementTree.fromstring(svg)
+
+
+def test_dots_are_drawn_as_circles_where_the_renderer_put_them(run: RunFolder) -> None:
+    chart = figures.searched_against_certified(run.findings("adversary"), palette_of(run))
+    written = str(figures.vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[]))
+    places = [(float(x), float(y)) for x, y, _ in figures.DOT.findall(written)]
+    circles = [c for c in ElementTree.fromstring(figures.svg(chart)).iter() if c.tag.endswith("circle")]
+    assert len(circles) == len(places) > len(points_of(chart)) - 1
+    for circle, place in zip(circles, places, strict=True):
+        assert (float(circle.get("cx", "")), float(circle.get("cy", ""))) == pytest.approx(place, abs=0.051)
+    assert len(figures.svg(chart)) < 0.7 * len(written)
 
 
 def test_a_class_has_one_colour_whatever_the_figure(run: RunFolder) -> None:
     palette = palette_of(run)
     for plot in PLOTS:
-        text = str(plot.draw(run.findings(plot.challenge), palette).to_dict())
+        text = str(plot.chart(findings_of(run), palette).to_dict())
         if "negative" in text:
             assert palette.colours[0] in text
     assert palette.colours == ("#0072B2", "#D55E00")

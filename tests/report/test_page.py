@@ -62,7 +62,7 @@ def test_the_page_loads_nothing_and_runs_nothing(report: Path) -> None:
 def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: RunFolder, report: Path) -> None:
     outline = Outline(report.read_text("utf-8"))
     images = [attributes for tag, attributes in outline.tags if tag == "img"]
-    assert len(images) == 10
+    assert len(images) == 17
     assert all(image["alt"] for image in images)
     judged = run.findings("permutation").table["not_judged"].null_count
     refused = len(run.findings("permutation").table) - judged
@@ -73,7 +73,7 @@ def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: Run
 def test_points_left_out_of_a_figure_are_owned_up_to(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attentest.report.page.POINTS", 100)
     monkeypatch.setattr("attentest.report.figures.POINTS", 100)
-    assert page(run, made_up_verdict()).count("100 of them are drawn as points") == 3
+    assert page(run, made_up_verdict()).count("100 of them are drawn as points") == 4
 
 
 def test_hostile_text_stays_text(hostile_report: Path) -> None:
@@ -163,3 +163,23 @@ def test_marks_by_people_are_not_called_the_deciding_words(
     record["fields"]["corpus"]["rationale"] = kind
     run._write(record)
     assert words in Outline(page(run, made_up_verdict())).text
+
+
+def test_texts_that_never_flip_are_a_category_of_their_own_under_both_papers(report: Path) -> None:
+    text = " ".join(Outline(report.read_text("utf-8")).text.split())
+    assert "no set of weights flips the decision" in text
+    for words in ("Never flips", "dropped (Serrano & Smith)", "counted as 1 (Mohankumar et al.)"):
+        assert words in text
+
+
+def test_the_four_tests_are_read_against_the_seeds(report: Path) -> None:
+    outline = Outline(report.read_text("utf-8"))
+    assert outline.count("section", id="tests") == 1
+    for words in ("The seeds are the yardstick", "7 other seeds", "λ = 0.01", "the adversary’s weights"):
+        assert words in outline.text
+
+
+def test_a_run_without_the_four_tests_has_no_section_for_them(make_run: Callable[..., RunFolder]) -> None:
+    four = ("trained_uniform", "seed_variance", "guide", "adversarial_training")
+    outline = Outline(page(make_run(instances=12, without=(*four, "flip_sets", "single_weight")), made_up_verdict()))
+    assert outline.count("section", id="tests") == outline.count("section", id="erasure") == 0

@@ -31,7 +31,9 @@ def audit(
         Path | None, typer.Option(metavar="PATH", help="A trained run's folder to audit instead of training one.")
     ] = None,
     encoder: o.Encoder = "bilstm",
+    structure: o.Structure = "flat",
     attention: o.Attention = "additive",
+    site: o.Site = "",
     head: o.Head = None,
     embedding: o.Embedding = 300,
     vectors: o.Vectors = None,
@@ -47,6 +49,12 @@ def audit(
             metavar="NAME", help="A challenge to run, as in 'adversary(epsilon=0.05)'; repeat for more; default: all."
         ),
     ] = None,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough", help="Also train other models to compare with: without attention, other seeds, adversaries."
+        ),
+    ] = False,
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="Examine a random sample of this size; 0: all.")] = 0,
     seed: o.Seed = 0,
     device: o.Device = "auto",
@@ -63,12 +71,12 @@ def audit(
     """
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
-    from attentest.auditing import finish
+    from attentest.auditing import asked, finish
     from attentest.challenges import DEFAULT
     from attentest.studies.describe import describe_run
 
     with terminal.console.status("Reading the corpus …"):
-        run = describe_run(model, challenges=tuple(challenge or DEFAULT), **choices)
+        run = describe_run(model, challenges=asked(challenge or DEFAULT, thorough=thorough), **choices)
     introduce(run, terminal)
     done = finish(run, runs, device=device, fresh=fresh, progress=terminal)
     if as_json:
@@ -93,6 +101,7 @@ def train(
     max_tokens: o.MaxTokens = 1000,
     min_frequency: o.MinFrequency = 1,
     encoder: o.Encoder = "bilstm",
+    structure: o.Structure = "flat",
     attention: o.Attention = "additive",
     head: o.Head = None,
     embedding: o.Embedding = 300,
@@ -114,8 +123,8 @@ def train(
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
     from attentest.studies.describe import describe_run
-    from attentest.studies.execute import train as train_model
     from attentest.studies.run import MODEL
+    from attentest.studies.trained import train as train_model
 
     with terminal.console.status("Reading the corpus …"):
         run = describe_run(None, challenges=(), **choices)
@@ -145,7 +154,9 @@ CHOICES = frozenset(
         "max_tokens",
         "min_frequency",
         "encoder",
+        "structure",
         "attention",
+        "site",
         "head",
         "embedding",
         "vectors",

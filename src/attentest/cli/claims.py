@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -131,9 +131,11 @@ def reproducible(paper: str, table: str | None = None) -> Study:
     corpora = {rules.corpora[claim.corpus].name for claim in figures}
     models = {rules.models[claim.model].name for claim in figures if claim.model}
     attentions = {rules.attentions[claim.attention].name for claim in figures if claim.attention}
-    challenges = {"instances"} | {rules.measures[claim.measure].challenge for claim in figures}
+    structures = {rules.models[claim.model].structure for claim in figures if claim.model}
+    challenges = {"instances"} | {_base(rules.measures[claim.measure].challenge) for claim in figures}
     grid = dict(study.grid)
-    for axis, names in (("corpus", corpora), ("encoder", models), ("attention", attentions)):
+    axes: dict[str, set[Any]] = {"corpus": corpora, "structure": structures, "encoder": models, "attention": attentions}
+    for axis, names in axes.items():
         if axis in grid and any(names):
             grid[axis] = tuple(value for value in grid[axis] if _base(value) in {_base(name) for name in names})
             if not grid[axis]:

@@ -49,7 +49,7 @@ def claims_table(view: View, *, width: int = 80, everything: bool = False, relea
 
 
 def _printed(outcomes: Sequence[Outcome]) -> bool:
-    return any(isinstance(o.claim, Claim) and o.claim.source == "printed" for o in outcomes)
+    return any(isinstance(o.claim, Claim) and o.claim.source != "released" for o in outcomes)
 
 
 def _rates(view: View) -> list[Text]:

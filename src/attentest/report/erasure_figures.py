@@ -12,11 +12,13 @@ import altair as alt
 import numpy as np
 import pyarrow.compute as pc
 
+from attentest.report.erasure import ORDERS
 from attentest.report.figures import (
     ACCENT,
     GRID,
     INK,
     MUTED,
+    THEME,
     Palette,
     Rows,
     _data,
@@ -30,16 +32,8 @@ from attentest.report.tables import interval_of, value_of
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 
-__all__ = ["ORDERS", "delta_js_by_weight", "flip_set_boxes", "flip_square", "times_smallest_boxes"]
+__all__ = ["delta_js_by_weight", "flip_set_boxes", "flip_square", "times_smallest_boxes"]
 
-#: The orders of flip_sets, from the best to the one that knows nothing, as a reader writes them.
-ORDERS = {
-    "smallest": "smallest set",
-    "gradient_x_attention": "gradient × attention",
-    "gradient": "gradient",
-    "attention": "attention",
-    "random": "random",
-}
 CELLS = {
     ("flips", "flips"): "both_flip",
     ("flips", "stays"): "only_top_flips",
@@ -145,7 +139,8 @@ def _boxes(values: dict[str, np.ndarray], notes: dict[str, str], title: str, x: 
         base.mark_text(align="left", x=348, fontWeight=600).encode(text="note:N"),
         head.encode(text="title:N"),
     ]
-    return _styled(alt.layer(*layers, width=340, height=alt.Step(34)))
+    room = THEME["padding"] | {"left": 30}
+    return _styled(alt.layer(*layers, width=340, height=alt.Step(34)).properties(padding=room))
 
 
 def _box(values: np.ndarray) -> dict[str, float]:

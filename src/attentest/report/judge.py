@@ -1,19 +1,17 @@
 """From lines to a verdict: what this attention may and may not be used for, by whom.
 
-Four things are weighed, each from its own lines: does the output *depend* on attention (uniform, permutation),
-does attention *rank* the states the output is made of, do those states still stand for their *tokens* (deletion,
-gradients, erasure beside saliency, planted truth), and is this attention the *only* one that would do (adversary).
+How the lines are weighed against each other stands in weighing.py; here every goal gets its answer, and why.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from attentest.errors import StorageError
 from attentest.report.lines import lines_of, percent
 from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.report.verdict import Goal, Line, Verdict
+from attentest.report.weighing import UNKNOWN, UNSETTLED, Weighed, bounded, remarks, weigh
 from attentest.store.folder import RunFolder
 
 __all__ = ["judge", "weigh"]
@@ -27,19 +25,8 @@ LIMITS = (
     "The verdict holds for this model, this corpus and this seed, and its thresholds are provisional.",
 )
 
-UNKNOWN, UNSETTLED = "unknown", "unsettled"
 NOT_RUN = "The challenges that answer this were not run, or could judge no text."
 TOO_FEW = "Too few texts, or too close to a threshold, to say."
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """What the lines say together on each of the four: supports, mixed, against, unsettled or unknown."""
-
-    depends: str
-    ranks: str
-    stands: str
-    only: str
 
 
 def judge(run: RunFolder) -> Verdict:
@@ -49,24 +36,10 @@ def judge(run: RunFolder) -> Verdict:
     lines = tuple(lines_of(run))
     weighed = weigh(lines)
     better = next((line.better for line in lines if line.key == "saliency"), ())
-    goals = (_reason(weighed, better), _check(weighed), _one_reason(weighed, lines))
+    reason = bounded(_reason(weighed, better), "reason", lines)
+    check = bounded(_check(weighed), "check", lines)
+    goals = (reason, check, bounded(_one_reason(weighed, reason, lines), "one", lines))
     return Verdict(_headline(goals[0]), lines, goals, _closing(lines, weighed, goals), LIMITS)
-
-
-def weigh(lines: tuple[Line, ...]) -> Weighed:
-    """The lines, weighed: what is central decides, the rest can only lower it."""
-    tone = {line.key: line.tone for line in lines if line.tone != "context"}
-    dependence = [tone[key] for key in ("uniform", "permutation") if key in tone]
-    beside = [tone[key] for key in ("gradient", "deletion", "saliency", "rationale") if key in tone]
-    stands: str = tone.get("stands", UNKNOWN)
-    if stands == "supports" and "against" in beside:
-        stands = "mixed"
-    elif stands == "mixed" and beside and all(t == "against" for t in beside):
-        stands = "against"
-    depends = next((t for t in ("supports", "mixed", UNSETTLED, "against") if t in dependence), UNKNOWN)
-    # Shown as context when shuffled weights would do as well, it still holds: a condition, not an argument.
-    ranks = next(({"context": "supports"}.get(line.tone, line.tone) for line in lines if line.key == "states"), UNKNOWN)
-    return Weighed(depends, ranks, stands, tone.get("adversary", UNKNOWN))
 
 
 def _open(said: Sequence[str]) -> str | None:
@@ -124,13 +97,9 @@ def _check(weighed: Weighed) -> Goal:
     return Goal(goal, reader, "with care", "An odd focus is worth following up; a sensible one proves nothing.")
 
 
-def _one_reason(weighed: Weighed, lines: tuple[Line, ...]) -> Goal:
+def _one_reason(weighed: Weighed, reason: Goal, lines: tuple[Line, ...]) -> Goal:
     goal, reader = "Present attention as the one reason for a decision", "someone the decision concerns"
-    reason = _reason(weighed)
-    found = next((line.estimate for line in lines if line.key == "adversary"), None)
-    free = found is not None and found.judged >= FEWEST and found.low > THRESHOLDS["ratio"].supports
-    if found is not None and (free or weighed.only in ("mixed", "against")):
-        why = f"Attentions that differ by {percent(found.value)} of the largest possible difference predict the same."
+    if (why := _otherwise(weighed, lines)) is not None:
         return Goal(goal, reader, "no", why)
     if reason.answer == "no":
         return Goal(goal, reader, "no", "It does not say which words mattered.")
@@ -139,6 +108,23 @@ def _one_reason(weighed: Weighed, lines: tuple[Line, ...]) -> Goal:
     if reason.answer == "yes":
         return Goal(goal, reader, "with care", "Few other attentions would do, but a ranking is not yet a reason.")
     return Goal(goal, reader, "no", "It says only loosely which words mattered.")
+
+
+def _otherwise(weighed: Weighed, lines: tuple[Line, ...]) -> str | None:
+    """Why this attention is not the only one that would do, or None where that is not shown."""
+    found = {line.key: line for line in lines}
+    trained, single = found.get("unique"), found.get("adversary")
+    if trained is not None and trained.tone in ("supports", "mixed", "against"):
+        if trained.tone == "supports":
+            return None
+        return "A model that was trained to attend elsewhere predicts the same, within what another seed changes."
+    if single is None:
+        return None
+    free = single.estimate.judged >= FEWEST and single.estimate.low > THRESHOLDS["ratio"].supports
+    if free or weighed.only in ("mixed", "against"):
+        share = percent(single.estimate.value)
+        return f"Attentions that differ by {share} of the largest possible difference predict the same."
+    return None
 
 
 def _headline(reason: Goal) -> str:
@@ -186,4 +172,5 @@ def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...])
         f"The model's builder {check} use it to check that the model looks where it should. "
         f"It {one} be presented as the one reason for a decision to someone whom the decision concerns."
     )
-    return f"On {judged}, {depends}; {ranks}; and {stands}. {uses}"
+    said = " ".join([f"On {judged}, {depends}; {ranks}; and {stands}.", *remarks(lines, weighed)])
+    return f"{said} {uses}"

@@ -10,8 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.bootstrap import bootstrap_paired_difference
+from attentest.report.erasure import order_line
+from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
 from attentest.report.marks import rationale_line
 from attentest.report.saliency import saliency_line
+from attentest.report.seeds import Seeds
 from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
@@ -19,6 +22,12 @@ from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate
 
 __all__ = ["lines_of", "percent"]
+
+#: The challenges that lines are made of.
+READ = (
+    *("instances", "uniform", "permutation", "agreement", "flip_sets", "adversary", "faithfulness", "rationale"),
+    *("trained_uniform", "seed_variance", "guide", "adversarial_training"),
+)
 
 
 def percent(share: float) -> str:
@@ -221,23 +230,26 @@ def _beside_gradients(agreement: Findings) -> str:
 
 def lines_of(run: RunFolder) -> Iterator[Line]:
     """Every line this run's findings allow, in the order of the argument."""
-    found = {
-        name: run.findings(file)
-        for name in ("instances", "uniform", "permutation", "agreement", "adversary", "faithfulness", "rationale")
-        if (file := run.named(name)) is not None
-    }
+    found = {name: run.findings(file) for name in READ if (file := run.named(name)) is not None}
+    other_seeds = found.get("seed_variance")
+    seeds = Seeds.of(other_seeds)
     planted = run.record["fields"]["corpus"].get("rationale") == "planted"
     makers: tuple[tuple[str, Callable[[Findings], Line | None]], ...] = (
         ("instances", accuracy_line),
         ("uniform", uniform_line),
         ("permutation", permutation_line),
         ("agreement", lambda findings: states_line(findings, found.get("permutation"))),
+        ("flip_sets", order_line),
         ("adversary", adversary_line),
+        ("adversarial_training", lambda findings: unique_line(findings, other_seeds, found.get("guide"))),
+        ("trained_uniform", lambda findings: needed_line(findings, seeds)),
         ("agreement", tokens_line),
         ("agreement", gradient_line),
         ("agreement", deletion_line),
         ("faithfulness", saliency_line),
         ("rationale", lambda findings: rationale_line(findings, planted)),
+        ("guide", lambda findings: carries_line(findings, seeds)),
+        ("seed_variance", lambda findings: None if seeds is None else luck_line(findings, seeds)),
     )
     for name, make in makers:
         if name in found and (line := make(found[name])) is not None and line.estimate.judged:

@@ -21,7 +21,11 @@ import pyarrow.compute as pc
 
 from attentest.report import figures
 from attentest.report.checks import checks_table
+from attentest.report.erasure import erasure_table
+from attentest.report.erasure_figures import delta_js_by_weight, flip_set_boxes, flip_square, times_smallest_boxes
 from attentest.report.figures import POINTS, Palette
+from attentest.report.four_figures import guide_scores, imitation_curve, seed_violins
+from attentest.report.four_tests import four_tests
 from attentest.report.html import environment
 from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
@@ -51,13 +55,22 @@ class Plot:
     challenge: str
     #: The column without which a row cannot be drawn.
     column: str
-    draw: Callable[[Findings, Palette], Any]
+    draw: Callable[..., Any]
     #: A second drawing for narrow screens, where the first is wider than a phone.
-    narrow: Callable[[Findings, Palette], Any] | None = None
+    narrow: Callable[..., Any] | None = None
     pairs: tuple[str, ...] = ()
     points: bool = False
+    #: The section of the page it stands in.
+    section: str = "figures"
+    #: Other challenges whose findings it draws too, where they are there.
+    beside: tuple[str, ...] = ()
     #: Whether there is anything to draw.
     applies: Callable[[Findings], bool] = lambda _: True
+
+    def chart(self, found: Mapping[str, Findings], palette: Palette, *, narrow: bool = False) -> Any:
+        """The figure of a run's findings, by the names of their challenges."""
+        draw = self.narrow if narrow and self.narrow else self.draw
+        return draw(found[self.challenge], palette, **{name: found.get(name) for name in self.beside})
 
 
 tau_narrow = partial(figures.tau_histograms, columns=1)
@@ -84,6 +97,27 @@ PLOTS = (
     Plot("divergence", "adversary", "lower", lambda found, _: figures.divergence_histogram(found)),
     Plot("max_attention", "adversary", "lower", figures.divergence_by_max_attention, points=True),
     Plot("search", "adversary", "searched_divergence", figures.searched_against_certified, points=True),
+    Plot("single_weight", "single_weight", "delta_js", delta_js_by_weight, points=True, section="erasure"),
+    Plot("flip_square", "single_weight", "neither_flips", lambda found, _: flip_square(found), section="erasure"),
+    Plot("flip_sets", "flip_sets", "until_flip", lambda found, _: flip_set_boxes(found), section="erasure"),
+    Plot("times", "flip_sets", "times_smallest", lambda found, _: times_smallest_boxes(found), section="erasure"),
+    Plot(
+        "seeds",
+        "seed_variance",
+        "attention_jsd",
+        lambda found, _: seed_violins(found),
+        lambda found, _: seed_violins(found, columns=1),
+        section="tests",
+    ),
+    Plot("guide", "guide", "gained", lambda found, _: guide_scores(found), section="tests"),
+    Plot(
+        "curve",
+        "adversarial_training",
+        "tvd",
+        lambda found, _, **beside: imitation_curve(found, **beside),
+        section="tests",
+        beside=("seed_variance", "trained_uniform", "adversary"),
+    ),
 )
 #: Which texts are shown: places on the scale of how replaceable or, unattacked, how concentrated attention is.
 PLACES = (
@@ -119,6 +153,8 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             saliency=saliency_table(found.get("faithfulness")),
             checks=checks_table(found.get("certificates"), found.get("randomisation")),
             marks=marks_table(found.get("rationale")),
+            erasure=erasure_table(found.get("flip_sets")),
+            tests=four_tests(found, names),
             attacked="adversary" in found,
             examples=list(_examples(found, palette, names)),
             numbers=_numbers(every, names),
@@ -133,8 +169,7 @@ def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
     for plot in PLOTS:
         if plot.challenge not in found or not plot.applies(found[plot.challenge]):
             continue
-        findings = found[plot.challenge]
-        table = findings.table
+        table = found[plot.challenge].table
         if plot.pairs:
             table = table.filter(pc.is_in(table["pair"], pa.array(plot.pairs)))
         whole = pc.and_(pc.is_null(table["not_judged"]), pc.is_valid(table[plot.column]))
@@ -142,8 +177,8 @@ def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
         refused = set(zip(table["not_judged"].to_pylist(), table["id"].to_pylist(), strict=True))
         yield {
             "plot": plot,
-            "image": _image(plot.draw(findings, palette)) if judged else None,
-            "narrow": _image(plot.narrow(findings, palette)) if judged and plot.narrow else None,
+            "image": _image(plot.chart(found, palette)) if judged else None,
+            "narrow": _image(plot.chart(found, palette, narrow=True)) if judged and plot.narrow else None,
             "judged": judged,
             "reasons": dict(Counter(reason for reason, _ in refused if reason).most_common()),
             "drawn": POINTS if plot.points and judged > POINTS else None,

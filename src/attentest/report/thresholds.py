@@ -70,6 +70,38 @@ THRESHOLDS: dict[str, Band] = {
         "Average precision above a random order's, as a share of what is left above it: no better than a random "
         "order speaks against.",
     ),
+    "order": Band(
+        0.4,
+        0.75,
+        "How early decisions flip when weights are removed from the largest down, between a random order (0) and the "
+        "smallest set that flips them (1), never-flipped texts counted as all removed. The marks are those of capture: "
+        "the smallest set stands in the place of the best words.",
+    ),
+    "lost": Band(
+        0.02,
+        0.05,
+        "Accuracy lost by a model that is trained with uniform weights: one text in fifty is within what another seed "
+        "changes, one in twenty is what a change of model would be made for.",
+    ),
+    "luck": Band(
+        0.5,
+        0.2,
+        "Share of other seeds that put another word first: above one half, another training more often than not shows "
+        "another word, below one fifth, four in five show the same one.",
+    ),
+    "gained": Band(
+        0.0,
+        0.02,
+        "Accuracy that a simple model of single words gains from the model's weights over uniform ones: weights that "
+        "carry nothing gain nothing, and one text in fifty is more than another seed changes.",
+    ),
+    "free": Band(
+        0.5,
+        0.1,
+        "How far trained adversaries get at the TVD that lies between seeds, from another seed's attention (0) to a "
+        "wholly different one (1): beyond one half attention is another one for the same predictions, below a tenth "
+        "the adversaries do what another seed does.",
+    ),
 }
 
 

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from tests.report.test_erasure_figures import flip_sets
+
+from attentest.report.erasure import ORDERS, erasure_table, order_line
+from attentest.store.findings import Findings
+
+
+def with_attention_as(order: str, found: Findings) -> Findings:
+    """The findings, attention's rows filled with another order's."""
+    rows = [row for row in found.table.to_pylist() if row["order"] != "attention"]
+    rows += [row | {"order": "attention"} for row in rows if row["order"] == order]
+    return Findings(found.challenge, found.measures, pa.Table.from_pylist(rows, found.table.schema))
+
+
+@pytest.mark.parametrize(
+    ("order", "share", "tone", "words"),
+    [
+        # The smallest set's own order is a condition that holds, not praise.
+        ("smallest", 1.0, "context", "not praise"),
+        ("random", 0.0, "against", "hardly earlier"),
+    ],
+)
+def test_attention_is_placed_between_a_random_order_and_the_smallest_set(
+    order: str, share: float, tone: str, words: str
+) -> None:
+    line = order_line(with_attention_as(order, flip_sets(300)))
+    assert line is not None
+    assert line.tone == tone
+    assert words in line.reading
+    assert line.estimate.value == pytest.approx(share)
+
+
+def test_the_share_is_that_of_the_means_with_never_flipped_texts_counted_whole() -> None:
+    found = flip_sets(120)
+    line = order_line(found)
+    assert line is not None
+    own, chance, best = (
+        np.mean(found.rows({"order": order})["until_flip"].to_numpy()) for order in ("attention", "random", "smallest")
+    )
+    assert line.estimate.value == pytest.approx((chance - own) / (chance - best))
+    assert line.estimate.low < line.estimate.value < line.estimate.high
+
+
+def test_where_nothing_flips_there_is_no_line_and_the_table_says_so() -> None:
+    found = flip_sets(60, never=True)
+    assert order_line(found) is None
+    table = erasure_table(with_proof(found))
+    assert table is not None
+    assert table["never"].startswith("In 100.0 % of texts no set")
+    assert {row["cells"][1] for row in table["rows"]} == {("–", "")}
+    assert erasure_table(None) is None
+
+
+def with_proof(found: Findings, share: float = 1.0) -> Findings:
+    count = len(found.table)
+    proved = pa.array(np.arange(count) < share * count)
+    return Findings(found.challenge, found.measures, found.table.append_column("proved", proved))
+
+
+def test_both_papers_ways_of_counting_stand_side_by_side() -> None:
+    found = with_proof(flip_sets(90))
+    table = erasure_table(found)
+    assert table is not None
+    assert [row["words"] for row in table["rows"]] == list(ORDERS.values())
+    assert "Serrano & Smith" in table["heads"][1]
+    assert "Mohankumar" in table["heads"][2]
+    for order, row in zip(ORDERS, table["rows"], strict=True):
+        rows = found.rows({"order": order})
+        never, dropped, counted, _ = (value for value, _ in row["cells"])
+        assert never == f"{100 * pc.mean(rows['never']).as_py():.1f} %"
+        assert dropped == f"{pc.mean(rows['flip_fraction']).as_py():.3f}"
+        assert counted == f"{pc.mean(rows['until_flip']).as_py():.3f}"
+    assert "elsewhere" not in table["proved"]
+    partly = erasure_table(with_proof(flip_sets(90), 0.99))
+    assert partly is not None
+    assert "elsewhere" in partly["proved"]
+    assert "no order" in partly["never"]

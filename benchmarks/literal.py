@@ -104,3 +104,37 @@ def kendall(x: Tensor, y: Tensor, mask: Tensor) -> np.ndarray:
     return np.array(
         [stats.kendalltau(a[m].numpy(), b[m].numpy()).statistic for a, b, m in zip(x, y, mask, strict=True)]
     )
+
+
+@torch.no_grad()
+def encoded(packed: Packed, batch: Batch) -> tuple[Tensor, Tensor]:
+    """States and weights of a batch of one text."""
+    states = packed.states(batch.text.tokens, batch.text.lengths)
+    return states[0, batch.mask[0]].double(), packed.model.attention(states, batch.mask)[0, batch.mask[0]].double()
+
+
+def flip_set(packed: Packed, states: Tensor, own: Tensor, draws: int = 5) -> list[int]:
+    """Serrano & Smith, one text: take one more item away and decode, until the decision flips.
+
+    How many went (0: the decision never flips) by attention, by gradient, by gradient × attention, and at random.
+    """
+    head = packed.model.head.double()
+    weights = (own / own.sum()).requires_grad_()
+    likely = head(weights @ states).softmax(-1).max()
+    (gradient,) = torch.autograd.grad(likely, weights)
+    rng = np.random.default_rng(0)
+    scores = [weights.detach(), gradient, gradient * weights.detach()]
+    scores += [torch.from_numpy(rng.random(len(states))) for _ in range(draws)]
+    removed = []
+    with torch.no_grad():
+        decision = head(weights @ states).argmax()
+        for score in scores:
+            left, count = weights.detach().clone(), 0
+            for step, item in enumerate(score.argsort(descending=True)[:-1].tolist(), start=1):
+                left[item] = 0
+                if head((left / left.sum()) @ states).argmax() != decision:
+                    count = step
+                    break
+            removed.append(count)
+    packed.model.head.float()
+    return removed

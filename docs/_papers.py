@@ -40,7 +40,9 @@ def _page(citation: str, outcomes: list[Outcome]) -> Iterator[str]:
     yield _table(
         ("conclusion", "corpus", "ours", ""), [_direction(o) for o in settled if isinstance(o.claim, Direction)]
     )
-    tables = dict.fromkeys(o.claim.table for o in settled if isinstance(o.claim, Claim) and o.claim.source == "printed")
+    tables = dict.fromkeys(
+        o.claim.table for o in settled if isinstance(o.claim, Claim) and o.claim.source != "released"
+    )
     for table in tables:
         yield f"## {table}"
         rows = [_figure(o) for o in settled if isinstance(o.claim, Claim) and o.claim.table == table]
@@ -56,7 +58,7 @@ def _direction(outcome: Outcome) -> tuple[str, ...]:
 def _figure(outcome: Outcome) -> tuple[str, ...]:
     claim = outcome.claim
     assert isinstance(claim, Claim)
-    group = f", class {claim.group}" if claim.group else ""
+    group = f", {'class ' if claim.group.isdigit() else ''}{claim.group}" if claim.group else ""
     model = ", ".join(part for part in (claim.model, claim.attention) if part)
     seeds = str(len(outcome.seeds)) if outcome.seeds else ""
     return (claim.corpus, model, f"{claim.measure}{group}", claim.printed, _ours(outcome), seeds, _mark(outcome))

@@ -63,14 +63,7 @@ def cell(
     wrong = np.arange(instances) >= round(accuracy * instances / 2) * 2
     predicted = np.where(wrong, 1 - label, label)
     path = root / (name or f"{corpus.partition('(')[0]}-{encoder}-{attention}-{seed}-{len(list(root.glob('*')))}")
-    fields = {
-        "corpus": {"name": corpus, "classes": ["negative", "positive"], "partial": partial},
-        "model": {"encoder": encoder, "vectors": {"file": vectors} if vectors else None},
-    }
-    made = {"attentest": "0.1.0", "torch": "2.13.0", "device": "cpu (x86_64)"}
-    path.mkdir(parents=True)
-    folder = RunFolder.create(path, fields, made)
-    (path / "findings").mkdir()
+    folder = run_folder(root, path.name, corpus, vectors, partial)
     base = {"id": ids, "predicted": pa.array(predicted, pa.int32())}
     nothing = pa.nulls(instances, pa.string())
     tables = {
@@ -112,15 +105,32 @@ def cell(
     }
     for challenge, (measures, parts) in tables.items():
         if challenge not in without:
-            file = f"findings/{challenge}.parquet"
-            with FindingsWriter(path / file, (challenges or {}).get(challenge, challenge), measures) as writer:
-                writer.write(pa.concat_tables([pa.table(part) for part in parts]))
-            folder.finish(file)
+            table = pa.concat_tables([pa.table(part) for part in parts])
+            write(folder, challenge, (challenges or {}).get(challenge, challenge), measures, table)
     if counts is not None:
         write_text(path / "corpus.json", json.dumps(counts))
         folder.finish("corpus.json")
     chosen = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
     return MadeUpCell({**chosen, "preset": "released", **choices}, folder)
+
+
+def write(folder: RunFolder, file: str, challenge: str, measures: Sequence[Measure], table: pa.Table) -> None:
+    """Finished findings of a challenge."""
+    name = f"findings/{file}.parquet"
+    with FindingsWriter(folder.path / name, challenge, tuple(measures)) as writer:
+        writer.write(table)
+    folder.finish(name)
+
+
+def run_folder(root: Path, name: str, corpus: str, vectors: str | None = FASTTEXT, partial: str = "") -> RunFolder:
+    """A run's folder without findings."""
+    path = root / name
+    fields = {
+        "corpus": {"name": corpus, "classes": ["negative", "positive"], "partial": partial},
+        "model": {"vectors": {"file": vectors} if vectors else None},
+    }
+    (path / "findings").mkdir(parents=True)
+    return RunFolder.create(path, fields, {"attentest": "0.1.0", "torch": "2.13.0", "device": "cpu (x86_64)"})
 
 
 def _pair(

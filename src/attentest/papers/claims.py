@@ -18,6 +18,8 @@ from attentest.papers.rules import DirectionRule, Rules, read_rules
 __all__ = ["COLUMNS", "Claim", "Claims", "Direction", "load_claims"]
 
 COLUMNS = ("paper", "table", "dataset", "model", "attention", "measure", "group", "value", "spread", "source")
+#: Printed in the paper, released beside its code, or recalled: read in no source at hand, and outside every rate.
+SOURCES = ("printed", "released", "recalled")
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,18 @@ class Claim:
     group: str
     printed: str
     printed_spread: str
-    source: Literal["printed", "released"]
+    source: Literal["printed", "released", "recalled"]
 
     @property
     def key(self) -> str:
         """What makes it one of a kind."""
         parts = (self.paper, self.table, self.corpus, self.model, self.attention, self.measure, self.group, self.source)
         return " | ".join(parts)
+
+    @property
+    def recalled(self) -> bool:
+        """Whether no source at hand holds it."""
+        return self.source == "recalled"
 
     @property
     def value(self) -> float:
@@ -59,6 +66,11 @@ class Direction:
     def table(self) -> str:
         """Where the paper says it."""
         return self.rule.section
+
+    @property
+    def recalled(self) -> bool:
+        """Whether no source at hand holds it."""
+        return self.rule.recalled
 
     @property
     def key(self) -> str:
@@ -109,8 +121,8 @@ def read_figures(text: str, paper: Paper, rules: Rules) -> Iterator[Claim]:
             raise InputError(f"{where}: {len(row)} cells, not {len(COLUMNS)}.")
         if row[0] != paper.name:
             raise InputError(f"{where}: paper {row[0]!r} in the folder of {paper.name!r}.")
-        if row[-1] not in ("printed", "released"):
-            raise InputError(f"{where}: source {row[-1]!r}. {suggestion(row[-1], ('printed', 'released'))}")
+        if row[-1] not in SOURCES:
+            raise InputError(f"{where}: source {row[-1]!r}. {suggestion(row[-1], SOURCES)}")
         for name, cell in zip(COLUMNS[7:9], row[7:9], strict=True):
             try:
                 finite = not cell or math.isfinite(float(cell))
@@ -126,4 +138,7 @@ def read_figures(text: str, paper: Paper, rules: Rules) -> Iterator[Claim]:
         ):
             if cell and cell not in known:
                 raise InputError(f"{where}: {cell!r} has no [{kind}.…] in claims.toml. {suggestion(cell, known)}")
+        groups = rules.measures[row[5]].groups
+        if groups and row[6] not in groups:
+            raise InputError(f"{where}: {row[6]!r} is no group of [measures.{row[5]}]. {suggestion(row[6], groups)}")
         yield Claim(*row)  # type: ignore[arg-type]

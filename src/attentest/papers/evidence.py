@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -15,12 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attentest.errors import InputError, StorageError
-from attentest.papers.resampling import Sample, Statistic, correlations, f1, means, roc_auc
+from attentest.papers.resampling import Sample, Statistic, correlations, f1, means, reach, roc_auc
 from attentest.papers.rules import CorpusRule, MeasureRule
 from attentest.store.findings import Measure
 from attentest.store.folder import RunFolder
 
-__all__ = ["Cell", "Evidence", "Group", "grouped"]
+__all__ = ["Cell", "Evidence", "Group", "grouped", "parameters"]
 
 COUNTS = "corpus.json"
 _KEY = b"attentest"
@@ -66,7 +67,7 @@ class Group:
 
     def has(self, challenge: str) -> bool:
         """Whether every cell has finished findings of the challenge."""
-        return all(_file(record, challenge) is not None for record in self.records)
+        return all(_file(cell.folder, challenge) is not None for cell in self.cells)
 
     def made_with(self, what: str) -> str:
         """A version or device, all of them where the cells differ."""
@@ -74,11 +75,29 @@ class Group:
         return ", ".join(dict.fromkeys(one for one in found if one))
 
 
-def _file(record: Mapping[str, Any], challenge: str) -> str | None:
-    """The finished findings of a challenge, with its default parameters or else with others."""
+def _file(folder: RunFolder, challenge: str) -> str | None:
+    """The finished findings of a challenge: with the parameters it names; of a bare name, its defaults first."""
     name = f"findings/{challenge.partition('(')[0]}"
-    found = [file for file in record["finished"] if file == f"{name}.parquet" or file.startswith(f"{name}-")]
-    return min(found, key=len, default=None)
+    finished = sorted(folder.record["finished"], key=len)
+    found = [file for file in finished if file == f"{name}.parquet" or file.startswith(f"{name}-")]
+    if "(" in challenge:
+        found = [file for file in found if parameters(_asked(folder, file)) == parameters(challenge)]
+    return next(iter(found), None)
+
+
+def _asked(folder: RunFolder, file: str) -> str:
+    """The challenge that findings say they answer, with its parameters."""
+    try:
+        return str(json.loads(pq.read_schema(folder.path / file).metadata[_KEY])["challenge"])
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise _unreadable(folder, file, error) from error
+
+
+def parameters(text: str) -> dict[str, str]:
+    """The parameters in a challenge's text, each as it is written."""
+    call = ast.parse(text if "(" in text else f"{text}()", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
 
 
 def grouped(cells: Iterable[Cell]) -> list[Group]:
@@ -102,9 +121,28 @@ class Evidence:
         """The challenge as it was run, with its parameters."""
         return str(self._about(group.cells[0].folder, challenge)["challenge"])
 
-    def sample(self, group: Group, rule: MeasureRule, label: str) -> Sample | None:
+    def sample(self, group: Group, rule: MeasureRule, label: str, within: MeasureRule | None = None) -> Sample | None:
         """The measure over a group of cells, for one predicted class or for all; None when no text was judged."""
-        frames = [self._frame(cell.folder, rule, label) for cell in group.cells]
+        if rule.statistic == "reach":
+            return self._reach(group, rule, label, within)
+        return self._sample(group, rule, label)
+
+    def _reach(self, group: Group, rule: MeasureRule, label: str, within: MeasureRule | None) -> Sample | None:
+        """How far a curve goes before it costs too much; its points are rows of the same findings."""
+        along = self._table(group.cells[0].folder, rule.challenge, (rule.along,))[rule.along]
+        curve = []
+        for point in pc.unique(along).to_pylist():
+            pair = [replace(rule, statistic="mean", column=column) for column in (rule.column, rule.against)]
+            gain, cost = (self._sample(group, one, label, {rule.along: point}) for one in pair)
+            if gain is not None and cost is not None:
+                curve.append((gain, cost))
+        bound = self._sample(group, within, label) if within is not None else rule.at_most
+        return None if bound is None or not curve else reach(curve, bound)
+
+    def _sample(
+        self, group: Group, rule: MeasureRule, label: str, only: Mapping[str, str] | None = None
+    ) -> Sample | None:
+        frames = [self._frame(cell.folder, rule, label, only or {}) for cell in group.cells]
         ids = tuple(sorted({name for frame in frames for name in frame.ids}))
         if not ids or not any(frame.judged for frame in frames):
             return None
@@ -145,8 +183,9 @@ class Evidence:
                 f"{path} does not hold what is counted ({error}). Delete {folder.path}, run again."
             ) from error
 
-    def _frame(self, folder: RunFolder, rule: MeasureRule, label: str) -> _Frame:
-        declared = _declared(self._about(folder, rule.challenge), rule)
+    def _frame(self, folder: RunFolder, rule: MeasureRule, label: str, only: Mapping[str, str]) -> _Frame:
+        declared = _declared(self._about(folder, rule.challenge), rule, rule.groups.get(label, rule.measure))
+        declared = replace(declared, where={**declared.where, **only})
         wanted = ["id", "predicted", "not_judged", *declared.where, *rule.given, *_columns(rule, declared)]
         table = self._table(folder, rule.challenge, tuple(dict.fromkeys(wanted)))
         for column, value in declared.where.items():
@@ -189,7 +228,7 @@ class Evidence:
         """The findings' file, whose content is what the run recorded; checked once."""
         key = (str(folder.path), challenge)
         if key not in self._files:
-            name = _file(folder.record, challenge) or f"findings/{challenge}.parquet"
+            name = _file(folder, challenge) or f"findings/{challenge}.parquet"
             try:
                 self._files[key] = pq.ParquetFile(folder.verify(name), page_checksum_verification=True)
             except (OSError, pa.ArrowException) as error:
@@ -239,22 +278,20 @@ class _Frame:
         return cls(table["id"].to_pylist(), columns, kinds, judged, int(inside.sum()) - judged)
 
 
-def _declared(about: Mapping[str, Any], rule: MeasureRule) -> Measure:
-    """The findings' own measure that the rule names, or the rule's column."""
-    if not rule.measure:
+def _declared(about: Mapping[str, Any], rule: MeasureRule, measure: str) -> Measure:
+    """The findings' own measure of this name, or the rule's column."""
+    if not measure:
         return Measure("", rule.column, "mean", "")
     for entry in about["measures"]:
-        if entry["name"] == rule.measure:
+        if entry["name"] == measure:
             return Measure(**entry)
-    raise InputError(
-        f"Findings of {about['challenge']!r} have no measure {rule.measure!r}: they are of another version."
-    )
+    raise InputError(f"Findings of {about['challenge']!r} have no measure {measure!r}: they are of another version.")
 
 
 def _columns(rule: MeasureRule, declared: Measure) -> Sequence[str]:
     match rule.statistic:
         case "f1_positive" | "f1_macro":
-            return ("predicted", "label")
+            return (rule.column or "predicted", "label")
         case "accuracy" | "f1_micro":
             return ("correct",)
         case "roc_auc":

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attentest.papers.evidence import Group
+from attentest.papers.evidence import Group, parameters
 from attentest.papers.rules import CorpusRule, Rules
 
 __all__ = ["Match", "best", "challenge_difference", "corpus_text", "data_differences", "differences"]
 
 #: Choices that say what is run or how, and so are no settings to compare.
-_IDENTITY = frozenset(["corpus", "encoder", "attention", "vectors", "seed", "challenges", "device"])
+_IDENTITY = frozenset(["corpus", "structure", "encoder", "attention", "vectors", "seed", "challenges", "device"])
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,15 @@ def best(
 ) -> Match | None:
     """The group to compare with: no limit, then the study's own settings, then the most seeds."""
     rule = rules.corpora[corpus]
-    wanted = (rule.name, _ours(rules.models, model), _ours(rules.attentions, attention))
+    corpora = {_base(text) for text in (rule.name, *rule.forms)}
+    wanted = (_ours(rules.models, model), _ours(rules.attentions, attention))
+    structure = rules.models[model].structure if model else ""
     found = [
         Match(group, tuple(differences(group, rules, rule, model, attention)))
         for group in groups
-        if all(_base(text) in ("", _base(ours)) for text, ours in zip(wanted, _named(group), strict=True))
+        if _base(_named(group)[0]) in corpora
+        and structure in ("", str(group.choices.get("structure") or "flat"))
+        and all(_base(text) in ("", _base(ours)) for text, ours in zip(wanted, _named(group)[1:], strict=True))
         and (not challenge or group.has(challenge))
     ]
     return min(found, key=lambda match: _rank(match, rules), default=None)
@@ -52,6 +55,8 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
     yield from data_differences(group, corpus)
     yield from _vectors(group, rules, corpus)
     _, encoder, weights = _named(group)
+    if model and rules.models[model].differs:
+        yield rules.models[model].differs
     wanted = _ours(rules.models, model)
     if wanted and _squeezed(encoder) != _squeezed(wanted):
         yield f"encoder {encoder} instead of {wanted}"
@@ -96,18 +101,11 @@ def corpus_text(group: Group) -> str:
 
 def challenge_difference(wanted: str, run: str, rules: Rules) -> Iterator[str]:
     """In what a challenge was run otherwise than the rule asks, parameters that change nothing left aside."""
-    asked, given = _parameters(wanted), _parameters(run)
+    asked, given = parameters(wanted), parameters(run)
     harmless = rules.harmless.get(_base(wanted), ())
     for name in dict.fromkeys((*asked, *given)):
         if name not in harmless and asked.get(name) != given.get(name):
             yield f"{_base(run)} with {name}={given.get(name, 'its default')}"
-
-
-def _parameters(text: str) -> dict[str, str]:
-    """The parameters in a challenge's text, each as it is written."""
-    call = ast.parse(text if "(" in text else f"{text}()", mode="eval").body
-    assert isinstance(call, ast.Call)
-    return {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
 
 
 def _vectors(group: Group, rules: Rules, corpus: CorpusRule) -> Iterator[str]:

@@ -19,6 +19,7 @@ __all__ = ["STATUSES", "Outcome", "Rate", "Status", "evaluate", "rate"]
 
 Status = Literal["agrees", "differs", "unsettled", "not run", "cannot be had"]
 STATUSES: tuple[Status, ...] = ("agrees", "differs", "unsettled", "not run", "cannot be had")
+RECALLED = "unverified: recalled, or from outside the sources at hand"
 NO_VALUE = "the authors' file holds no value: a NaN in one instance blanked it"
 
 
@@ -69,8 +70,9 @@ class Rate:
 
 
 def rate(outcomes: Iterable[Outcome], *, like_for_like: bool = True) -> Rate:
-    """The agreement rate over the like-for-like outcomes, or over the others."""
-    compared = [outcome for outcome in outcomes if outcome.settled and outcome.like_for_like == like_for_like]
+    """The agreement rate over the like-for-like outcomes, or over the others; recalled claims are in neither."""
+    known = [outcome for outcome in outcomes if outcome.settled and not outcome.claim.recalled]
+    compared = [outcome for outcome in known if outcome.like_for_like == like_for_like]
     return Rate(sum(outcome.status == "agrees" for outcome in compared), len(compared))
 
 
@@ -149,6 +151,7 @@ class _Judge:
     def _compared(self, claim: Claim, rule: MeasureRule, outcome: Outcome, form: str) -> Outcome:
         notes = [note for note in self.rules.notes if note.about(claim, form)]
         parts = [outcome.difference, *(note.words for note in notes if not note.like_for_like)]
+        parts += [RECALLED] if claim.recalled else []
         unlike = "; ".join(part for part in parts if part)
         # Figures are printed in decimals: a difference of exactly the tolerance must not fail by rounding.
         agrees = abs(outcome.ours - claim.value) <= rule.tolerance + 1e-9
@@ -178,6 +181,8 @@ class _Judge:
             also = f"{left.interval.value:.3f} against {right.interval.value:.3f}"
             match = _both(left.match, right.match)
             judged, not_judged = min(judged, right.sample.judged), max(not_judged, right.sample.not_judged)
+        if claim.recalled:
+            match = Match(match.group, (*match.differences, RECALLED))
         return replace(
             _of(claim, match),
             status=_side(gap, rule.sense, rule.margin),
@@ -207,7 +212,10 @@ class _Judge:
             there = best(self.groups, self.rules, corpus, side.model, side.attention, "")
             return "" if there is None else f"its runs have no finished {rule.challenge}"
         group = match.group
-        sample = self.evidence.sample(group, rule, side.group)
+        within = self.rules.measures[rule.within] if rule.within else None
+        if within is not None and not group.has(within.challenge):
+            return f"its runs have no finished {within.challenge}"
+        sample = self.evidence.sample(group, rule, side.group, within)
         if sample is None:
             return "no text of this group could be judged"
         own = interval(sample, " | ".join((*group.run_ids, side.measure, side.group)))
@@ -222,6 +230,8 @@ class _Judge:
         parts = []
         for name in rule.also:
             other = self.rules.measures[name]
+            if not group.has(other.challenge):
+                continue
             sample = self.evidence.sample(group, other, claim.group)
             if sample is not None:
                 parts.append(f"{other.words} {float(np.mean(sample.per_seed)) * other.scale:.3f}")

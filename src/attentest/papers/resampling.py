@@ -15,7 +15,18 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["RESAMPLES", "Interval", "Sample", "correlations", "difference", "f1", "interval", "means", "roc_auc"]
+__all__ = [
+    "RESAMPLES",
+    "Interval",
+    "Sample",
+    "correlations",
+    "difference",
+    "f1",
+    "interval",
+    "means",
+    "reach",
+    "roc_auc",
+]
 
 RESAMPLES = 1000
 _AT_ONCE = 1 << 22  # draws made at once, so that memory does not grow with instances × resamples
@@ -165,6 +176,28 @@ def correlations(first: np.ndarray, second: np.ndarray) -> Statistic:
         return _ratio(n * sxy - sx * sy, np.sqrt(np.maximum(variance, 0)))
 
     return _sums(correlated, there, x, y, x * x, y * y, x * y)
+
+
+def reach(curve: Sequence[tuple[Sample, Sample]], bound: Sample | float) -> Sample:
+    """The largest gain on a curve of (gain, cost) whose cost is within the bound; 0 where no point's is.
+
+    Every resample chooses its point anew, so that choosing it is part of the interval.
+    """
+    gains = [gain for gain, _ in curve]
+    others = [cost for _, cost in curve] + ([bound] if isinstance(bound, Sample) else [])
+    ids = tuple(sorted({name for sample in (*gains, *others) for name in sample.ids}))
+    place = {name: i for i, name in enumerate(ids)}
+
+    def figures(sample: Sample, weights: np.ndarray) -> np.ndarray:
+        return sample.statistic(weights[:, [place[name] for name in sample.ids]])
+
+    def statistic(weights: np.ndarray) -> np.ndarray:
+        most = figures(bound, weights) if isinstance(bound, Sample) else bound
+        each = [np.where(figures(cost, weights) <= most, figures(gain, weights), 0.0) for gain, cost in curve]
+        return np.asarray(np.max(each, axis=0))
+
+    judged, not_judged = min(s.judged for s in (*gains, *others)), max(s.not_judged for s in (*gains, *others))
+    return Sample(ids, gains[0].seeds, statistic, judged, not_judged)
 
 
 def _sums(combine: Callable[..., np.ndarray], *parts: np.ndarray) -> Statistic:

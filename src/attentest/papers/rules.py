@@ -27,7 +27,9 @@ __all__ = [
     "read_rules",
 ]
 
-Statistic = Literal["mean", "accuracy", "f1_positive", "f1_macro", "f1_micro", "roc_auc", "share", "correlation"]
+Statistic = Literal[
+    "mean", "accuracy", "f1_positive", "f1_macro", "f1_micro", "roc_auc", "share", "correlation", "reach"
+]
 Sense = Literal["higher", "lower", "near"]
 
 
@@ -39,7 +41,7 @@ class CorpusRule:
     name: str = ""
     #: Why its texts are not the paper's, known beforehand; what is partial is read from the run.
     differs: str = ""
-    #: Other preparations of the same corpus, each with why it is not the paper's.
+    #: Other preparations, or other corpora of ours that stand for it, each with why it is not the paper's.
     forms: Mapping[str, str] = field(default_factory=dict)
     #: The paper's vectors, a name in [vectors]; empty: none or not said.
     vectors: str = ""
@@ -68,6 +70,10 @@ class NameRule:
     """A model or an attention of the paper, and our text for it."""
 
     name: str = ""
+    #: Of a model: over tokens ("flat"), or over words and then sentences.
+    structure: Literal["flat", "hierarchical"] = "flat"
+    #: Why it is not the paper's, known beforehand.
+    differs: str = ""
     missing: str = ""
     reason: str = ""
 
@@ -84,14 +90,20 @@ class MeasureRule:
     #: A number of corpus.json: "vocabulary", "texts in train", "texts in test", "mean length".
     count: Literal["", "vocabulary", "texts in train", "texts in test", "mean length"] = ""
     challenge: str = ""
-    #: A measure that the findings declare, or a statistic of ``column``.
+    #: A measure that the findings declare, or a statistic of ``column`` (for F1, the predictions).
     measure: str = ""
+    #: For figures whose group is a measure of its own: the findings' measure for every group.
+    groups: Mapping[str, str] = field(default_factory=dict)
     statistic: Statistic = "mean"
     column: str = ""
     #: For shares: texts at or above, at or below this value; for correlations, the other column.
     at_least: float | None = None
     at_most: float | None = None
     against: str = ""
+    #: For the reach of a curve, whose points differ in this column: the largest mean of ``column`` among the points
+    #: whose mean of ``against`` is at most ``at_most``, or at most the measure of this name; 0 where there is none.
+    along: str = ""
+    within: str = ""
     #: What a judged text without a value counts as.
     fill: float | None = None
     #: Only texts whose column reaches a value: {"max_attention": 0.5}.
@@ -120,6 +132,11 @@ class MeasureRule:
             raise ValueError("statistic = 'share' needs one of 'at_least' and 'at_most'.")
         if self.statistic == "correlation" and not self.against:
             raise ValueError("statistic = 'correlation' needs 'against', the other column.")
+        if self.statistic == "reach":
+            if not (self.column and self.against and self.along):
+                raise ValueError("statistic = 'reach' needs 'column', 'against' and 'along'.")
+            if (self.at_most is None) == (not self.within):
+                raise ValueError("statistic = 'reach' needs one of 'at_most' and 'within'.")
 
     @property
     def computed(self) -> bool:
@@ -176,6 +193,8 @@ class DirectionRule:
     value: float | None = None
     #: For "near": how near.
     margin: float = 0.0
+    #: True: from memory or from outside the sources at hand, so outside every rate.
+    recalled: bool = False
     missing: str = ""
     reason: str = ""
 
@@ -221,24 +240,26 @@ def read_rules(paper: Paper, text: str | None = None) -> Rules:
         if corpus.vectors:
             _known(corpus.vectors, rules.vectors, file, f"corpora.{name}.vectors")
     for name, measure in rules.measures.items():
-        for other in measure.also:
-            _known(other, rules.measures, file, f"measures.{name}.also")
+        for key, others in (("also", measure.also), ("within", (measure.within,) if measure.within else ())):
+            for other in others:
+                _known(other, rules.measures, file, f"measures.{name}.{key}")
     for i, direction in enumerate(rules.directions):
         where = f"directions[{i}] ({direction.name})"
         for corpus_name in direction.corpora:
             _known(corpus_name, rules.corpora, file, f"{where}.corpora")
         for side in (direction.left, direction.right):
             if side is not None:
-                _known(side.measure, rules.measures, file, f"{where}.measure")
-                if not rules.measures[side.measure].computed:
-                    raise InputError(f"{file}: {where} uses {side.measure!r}, which has no 'challenge'.")
-                for kind, name, known in (
-                    ("model", side.model, rules.models),
-                    ("attention", side.attention, rules.attentions),
-                ):
-                    if name:
-                        _known(name, known, file, f"{where}.{kind}")
+                _check_side(side, rules, file, where)
     return rules
+
+
+def _check_side(side: Side, rules: Rules, file: str, where: str) -> None:
+    _known(side.measure, rules.measures, file, f"{where}.measure")
+    if not rules.measures[side.measure].computed:
+        raise InputError(f"{file}: {where} uses {side.measure!r}, which has no 'challenge'.")
+    for kind, name, known in (("model", side.model, rules.models), ("attention", side.attention, rules.attentions)):
+        if name:
+            _known(name, known, file, f"{where}.{kind}")
 
 
 def _known(name: str, known: Iterable[str], file: str, path: str) -> None:

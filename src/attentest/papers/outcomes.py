@@ -172,13 +172,13 @@ class _Judge:
             mark = float(rule.value or 0.0)
             own = left.interval
             gap = Interval(own.value - mark, own.low - mark, own.high - mark)
-            also = f"{own.value:.3f} against the mark {mark:g}"
+            also = f"{_figure(own.value)} against the mark {mark:g}"
         else:
             right = self._find(claim.corpus, rule.right)
             if isinstance(right, str):
                 return self._absent(claim, right, claim.corpus, rule.right)
             gap = _gap(left, right, claim.key)
-            also = f"{left.interval.value:.3f} against {right.interval.value:.3f}"
+            also = f"{_figure(left.interval.value)} against {_figure(right.interval.value)}"
             match = _both(left.match, right.match)
             judged, not_judged = min(judged, right.sample.judged), max(not_judged, right.sample.not_judged)
         if claim.recalled:
@@ -252,6 +252,10 @@ class _Judge:
             return Outcome(claim, "cannot be had", reason="; ".join(missing))
         reasons = [why] if why else list(dict.fromkeys(rule.reason for rule in named if rule.reason))
         return Outcome(claim, "not run", reason="; ".join(reasons) or rules.not_run)
+
+
+def _figure(value: float) -> str:
+    return "not reached" if math.isnan(value) else f"{value:.3f}"
 
 
 def _of(claim: Claim | Direction, match: Match) -> Outcome:

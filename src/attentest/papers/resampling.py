@@ -179,7 +179,7 @@ def correlations(first: np.ndarray, second: np.ndarray) -> Statistic:
 
 
 def reach(curve: Sequence[tuple[Sample, Sample]], bound: Sample | float) -> Sample:
-    """The largest gain on a curve of (gain, cost) whose cost is within the bound; 0 where no point's is.
+    """The largest gain on a curve of (gain, cost) whose cost is within the bound; not a number where no point's is.
 
     Every resample chooses its point anew, so that choosing it is part of the interval.
     """
@@ -193,8 +193,9 @@ def reach(curve: Sequence[tuple[Sample, Sample]], bound: Sample | float) -> Samp
 
     def statistic(weights: np.ndarray) -> np.ndarray:
         most = figures(bound, weights) if isinstance(bound, Sample) else bound
-        each = [np.where(figures(cost, weights) <= most, figures(gain, weights), 0.0) for gain, cost in curve]
-        return np.asarray(np.max(each, axis=0))
+        each = [np.where(figures(cost, weights) <= most, figures(gain, weights), -np.inf) for gain, cost in curve]
+        best = np.max(each, axis=0)
+        return np.where(np.isneginf(best), np.nan, best)
 
     judged, not_judged = min(s.judged for s in (*gains, *others)), max(s.not_judged for s in (*gains, *others))
     return Sample(ids, gains[0].seeds, statistic, judged, not_judged)

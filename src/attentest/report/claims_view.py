@@ -146,6 +146,8 @@ class View:
 
     def _number(self, outcome: Outcome, value: float) -> str:
         claim = outcome.claim
+        if math.isnan(value):
+            return "not reached"
         digits = 3
         if isinstance(claim, Claim):
             rule = self.claims.rules.measures[claim.measure]

@@ -29,6 +29,11 @@ SHOWN = (
     ("permutation", "median_change", "change of ŷ, shuffled"),
     ("uniform", "flipped", "decisions changed, uniform"),
     ("adversary", "ratio", "could differ by, of 1"),
+    ("single_weight", "top_flips", "decisions flipped without the top weight"),
+    ("flip_sets", "attention.times", "times the smallest flip set"),
+    ("trained_uniform", "lost", "accuracy lost, trained uniform"),
+    ("seed_variance", "attention_jsd", "JSD to other seeds"),
+    ("guide", "gained", "accuracy gained by a guided MLP"),
 )
 SHADES = {"done": "green", "begun": "yellow", "to do": "", "failed": "red", "cannot run": "red"}
 

@@ -138,6 +138,7 @@ def test_seed_variance_equals_a_loop(classes):
         assert row["correct_others"] == near(sum(c == row["label"] for _, _, c in others) / 3)
         moved = [beta.index(max(beta)) != alpha.index(max(alpha)) for _, beta, _ in others]
         assert row["top_changed"] == near(sum(moved) / 3)
+        assert row["top_changed_by_seed"] == [float(one) for one in moved]
         assert row["max_attention"] == near(max(alpha))
 
 

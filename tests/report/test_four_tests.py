@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +16,9 @@ from tests.report.made_up_four import MEASURES, NUMBERS, SEEDS, WEIGHTS, Others,
 from attentest.measures.performance import accuracy, f1_macro, f1_of
 from attentest.report.four_lines import LN2, Reach, carries_line, farthest, luck_line, needed_line, unique_line
 from attentest.report.four_tests import GUIDES, adversaries, four_tests, guided, without_attention, yardstick
-from attentest.report.seeds import F1, MACRO, RIGHT, Seeds, scores
+from attentest.report.seeds import F1, MACRO, RIGHT, Seeds, scores, with_seeds
 from attentest.report.verdict import Line
-from attentest.store.findings import Findings
+from attentest.store.findings import Findings, Measure
 
 NAMES = ("trained_uniform", "seed_variance", "guide", "adversarial_training")
 Four = dict[str, Findings]
@@ -123,6 +124,17 @@ def test_reach_lies_between_another_seed_and_the_largest_divergence() -> None:
     assert Reach.of(near_the_most["adversarial_training"], near_the_most["seed_variance"]) is None
 
 
+def test_a_curve_between_two_adversaries_settles_nothing_that_they_do_not() -> None:
+    found = make_four(1500, tvd=(0.02, 0.02, 0.02, 0.2, 0.2), jsd=(0.1, 0.1, 0.1, 0.69, 0.69))
+    reach = Reach.of(found["adversarial_training"], found["seed_variance"])
+    line = unique_line(found["adversarial_training"], found["seed_variance"])
+    assert reach is not None
+    assert line is not None
+    assert reach.point < 0.15 < reach.reached
+    assert line.tone == "unsettled"
+    assert "A λ between the two would tell" in line.reading
+
+
 def lines(found: Four) -> dict[str, Line]:
     others = found["seed_variance"]
     seeds = Seeds.of(others)
@@ -143,6 +155,7 @@ SAME = {"uniform": 0.62, "own": 0.62, "model": 0.62, "adversary": 0.62}
         ("needed", {"uniform": 0.4}, "supports", "attention is needed here"),
         ("needed", {"uniform": 0.75}, "against", "no explanation is owed"),
         ("needed", {"uniform": 0.4, "spread": 0.08}, "unsettled", "no larger than what another seed can make"),
+        ("needed", {"uniform": 0.75, "seeds": 0.9}, "unsettled", "Other seeds of the model do better"),
         ("luck", {"top_changed": 0.05}, "supports", "same word first"),
         ("luck", {"top_changed": 0.8}, "against", "more often than not"),
         ("luck", {"top_changed": 0.35}, "mixed", "would often"),
@@ -152,6 +165,8 @@ SAME = {"uniform": 0.62, "own": 0.62, "model": 0.62, "adversary": 0.62}
         ("unique", {"jsd": (0.1, 0.1, 0.1, 0.12, 0.13)}, "supports", "No: adversaries"),
         ("unique", {"tvd": (0.02,) * 5, "guides": SAME}, "against", "Yes: adversaries"),
         ("unique", {"tvd": (0.02,) * 5}, "mixed", "no equal rival"),
+        # The guide's adversary, of λ = .01, is no rival here: its predictions are farther off than another seed's.
+        ("unique", {"tvd": (0.02, 0.02, 0.3, 0.02, 0.02)}, "against", "Yes: adversaries"),
         ("unique", {"tvd": (0.3,) * 5}, "unsettled", "Not even the adversary"),
         ("unique", {}, "mixed", "In part"),
     ],
@@ -214,3 +229,16 @@ def test_the_seeds_are_said_with_numbers() -> None:
     said = yardstick(seeds)
     for number in (f"{seeds.apart():.3f}", str(seeds.tvd), str(seeds.jsd)):
         assert number in said
+
+
+def test_the_interval_of_luck_is_over_seeds_too() -> None:
+    random = np.random.default_rng(5)
+    shares = np.array([0.1, 0.5, 0.9])
+    moved = (random.random((400, 3)) < shares).astype(float)
+    columns = {"top_changed": moved.mean(1), "not_judged": pa.nulls(400, pa.string())}
+    measure = Measure("top_changed", "top_changed", "mean", "another top")
+    alone = Findings("seed_variance", (measure,), pa.table(columns))
+    kept = Findings("seed_variance", (measure,), pa.table(columns | {"top_changed_by_seed": moved.tolist()}))
+    by_texts, by_both = with_seeds(alone, "top_changed"), with_seeds(kept, "top_changed")
+    assert by_both.value == pytest.approx(by_texts.value)
+    assert by_both.high - by_both.low > 5 * (by_texts.high - by_texts.low)

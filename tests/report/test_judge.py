@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import shutil
 
 import pytest
@@ -133,6 +134,23 @@ def test_every_line_has_an_interval_a_count_and_plain_words(finished):
         assert found.estimate.judged > 0
         assert found.estimate.low <= found.estimate.value <= found.estimate.high
         assert found.reading.endswith(".")
+
+
+def test_attention_over_sentences_is_spoken_of_as_such(finished, tmp_path):
+    shutil.copytree(finished.path, tmp_path / "run")
+    run = RunFolder(tmp_path / "run")
+    record, told = run.record, {}
+    for site in ("", "word"):
+        record["fields"]["model"]["structure"], record["fields"]["site"] = "hierarchical", site
+        run._write(record)
+        verdict = judge(run)
+        lines = [text for line in verdict.lines for text in (line.question, line.result, line.reading)]
+        told[site] = " ".join(
+            [verdict.headline, *lines, *(f"{g.goal} {g.why}" for g in verdict.goals), verdict.closing]
+        )
+    assert not re.search(r"\b(words?|tokens?)\b", told[""])
+    assert "which input sentences mattered" in told[""]
+    assert "which input words mattered" in told["word"]
 
 
 NAMES = ("agreement", "adversary", "uniform")

@@ -14,6 +14,7 @@ from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
 from attentest.studies.cell import describe_cell
 from attentest.studies.conduct import conduct, tasks_of
+from attentest.studies.describe import describe_run
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.execute import execute
 from attentest.studies.plan import plan
@@ -128,6 +129,18 @@ def test_a_model_from_elsewhere_has_no_companions(undisturbed, run, tmp_path):
     given = replace(run, model_from=RunFolder(undisturbed / run.id), challenges=run.challenges[:1])
     with pytest.raises(NotApplicable, match="how it was trained is not known"):
         execute(given, tmp_path)
+
+
+def test_at_the_words_there_are_other_seeds_but_no_guides_and_adversaries(run):
+    words = replace(run, architecture=replace(run.architecture, structure="hierarchical"), site="word")
+    assert words.companion(Companion(seed=1)).site == ""
+    for companion in (Companion(guide=SUBJECT), Companion(seed=1, against=Against(0.1))):
+        with pytest.raises(NotApplicable, match="attention over sentences"):
+            words.companion(companion)
+    with pytest.raises(NotApplicable, match="leave out --site"):
+        describe_run(
+            corpus="reviews(train=60, dev=20, test=20)", structure="hierarchical", site="word", challenges=["guide"]
+        )
 
 
 @pytest.mark.parametrize(

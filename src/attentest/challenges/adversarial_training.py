@@ -75,9 +75,9 @@ class AdversarialTraining(Challenge):
         for label in self.labels:
             where = {"weight": label}
             change, apart = "change of ŷ (TVD) in the adversary of this λ", "distance (JSD) of its attention"
-            yield Measure(f"{label}.tvd", "tvd", "mean", f"{label}: {change}", where)
-            yield Measure(f"{label}.jsd", "jsd", "mean", f"{label}: {apart}", where)
-            words = f"{label}: share of its predictions that are correct"
+            yield Measure(f"{label}.tvd", "tvd", "mean", f"λ = {label}: {change}", where)
+            yield Measure(f"{label}.jsd", "jsd", "mean", f"λ = {label}: {apart}", where)
+            words = f"λ = {label}: share of its predictions that are correct"
             yield Measure(f"{label}.accuracy", "correct_adversary", "mean", words, where)
 
     def adversaries(self) -> tuple[tuple[Companion, ...], ...]:

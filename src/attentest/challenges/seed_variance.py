@@ -73,6 +73,7 @@ class SeedVariance(Challenge):
                 "correct_others": numbers((predicted == labels[:, None]).double().mean(-1), judged),
                 "predicted_by_seed": lists(predicted, judged),
                 "top_changed": numbers(moved.double().mean(-1), judged),
+                "top_changed_by_seed": lists(moved.double(), judged),
                 "not_judged": reasons((examination.single, "fewer than two tokens")),
             }
         )

@@ -174,6 +174,8 @@ CHOICES = frozenset(
 
 def introduce(run: Run, terminal: Terminal) -> None:
     """What is about to happen, and every row that was left out."""
+    from attentest.report.verdict import items_of
+
     fields: dict[str, Any] = run.fields
     corpus, model = fields["corpus"], fields["model"]
     sizes = ", ".join(f"{size} {name}" for name, size in corpus["sizes"].items())
@@ -183,7 +185,8 @@ def introduce(run: Run, terminal: Terminal) -> None:
     for line in corpus["left_out"]:
         terminal.say(f"        {line}")
     made = f"of {run.model_from.path}" if run.model_from is not None else f"seed {run.seed}"
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention, {made}")
+    where = f" over {items_of(fields)}s" if "structure" in model else ""
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}, {made}")
     if seen := run.seen_in_training():
         terminal.say(
             f"        {seen} of the texts to examine were in the model's training: the verdict is about those too"

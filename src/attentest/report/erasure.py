@@ -30,7 +30,7 @@ COLUMNS = (
     ("never", "fraction", "Never flips"),
     ("dropped", "mean", "Removed, never-flipped dropped (Serrano & Smith)"),
     ("counted", "mean", "Removed, never-flipped counted as 1 (Mohankumar et al.)"),
-    ("times", "mean", "Times the smallest set"),
+    ("times", "mean", "Times the smallest set, where both flip"),
 )
 #: What it means that a text never flips, where that is proved and where it is not.
 NEVER = {
@@ -58,11 +58,12 @@ def order_line(flip_sets: Findings) -> Line | None:
     # A large weight is a large part of the output whatever it stands on: this can speak against attention, not for it.
     tone: Tone = tone_of("order", share)
     shown: Tone = "context" if tone == "supports" else tone
-    own, beside, chance = (estimate(flip_sets, f"{o}.times") for o in ("attention", "gradient_x_attention", "random"))
+    orders = ("attention", "gradient_x_attention", "random")
+    own, beside, chance = (estimate(flip_sets, f"{order}.times_counted") for order in orders)
     never = estimate(flip_sets, "smallest.never")
     reading = (
         f"{said(words, tone, share)} Attention’s order takes {own.value:.1f} times as many weights as the smallest "
-        f"set, gradient × attention {beside.value:.1f}, a random order {chance.value:.1f}; "
+        f"set (all, where it never flips), gradient × attention {beside.value:.1f}, a random order {chance.value:.1f}; "
         f"{value_of(never, 'fraction')} of decisions flip under none."
     )
     question = "Do the largest weights hold the decision? (flip sets)"

@@ -7,6 +7,7 @@ another seed alone would make of it, where ``seed_variance`` says so.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from attentest.measures.bootstrap import bootstrap_paired_difference
 from attentest.report.four_tests import weights_of
-from attentest.report.seeds import Seeds, estimated, judged_rows, with_resamples
+from attentest.report.seeds import RIGHT, Seeds, estimated, judged_rows, with_resamples, with_seeds
 from attentest.report.thresholds import FEWEST, THRESHOLDS, said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
@@ -38,6 +39,10 @@ def needed_line(trained_uniform: Findings, seeds: Seeds | None) -> Line:
         "mixed": "A model that is trained with uniform weights predicts a little worse.",
     }
     tone, doubt = _beyond_luck(tone_of("lost", lost), lost, seeds)
+    usual = even.value if seeds is None else float(seeds.scores[:, RIGHT].mean())
+    if tone == "against" and usual - even.value > THRESHOLDS["lost"].against:
+        tone = "unsettled"
+        doubt = f"Other seeds of the model do better than this one ({usual:.3f} in the mean): its loss may be luck."
     reading = (
         f"{doubt or said(words, tone, lost)} Accuracy {own.value:.3f} with attention, {even.value:.3f} without. This "
         "is about the task, not about what this model does with its attention."
@@ -48,7 +53,7 @@ def needed_line(trained_uniform: Findings, seeds: Seeds | None) -> Line:
 
 def luck_line(seed_variance: Findings, seeds: Seeds) -> Line:
     """How much of attention is luck? How often another seed puts another word first."""
-    changed = estimate(seed_variance, "top_changed")
+    changed = with_seeds(seed_variance, "top_changed")
     words = {
         "supports": "Other trainings put the same word first: little of this attention is luck.",
         "against": "Another training would more often than not put another word first: what is shown is this "
@@ -106,10 +111,11 @@ def unique_line(
         result = f"JSD {jsd.value:.3f} at TVD {tvd} (λ = {least})"
         return Line("unique", question, result, reading, "context", tvd, "states") if tvd.judged else None
     if reach.excess.high > 0:
+        smaller = "a smaller λ, or " if float(least) > 0 else ""
         reading = (
             "Not even the adversary whose predictions stay closest is surely closer than another seed "
-            f"({reach.tvd + reach.excess.value:.3f} and {reach.tvd:.3f}): with a smaller λ, or longer training, there "
-            "would be something to compare."
+            f"({reach.tvd + reach.excess.value:.3f} and {reach.tvd:.3f}): with {smaller}longer "
+            "training there would be something to compare."
         )
         result = f"{_signed(reach.excess)} TVD of the closest adversary beyond another seed’s"
         return Line("unique", question, result, reading, "unsettled", reach.excess, "states")
@@ -120,15 +126,26 @@ def unique_line(
     }
     tone: Tone = tone_of("free", reach.share)
     reading = said(words, tone, reach.share)
-    if tone == "against" and guide is not None and (over := estimate(guide, "over_adversary")).low > 0:
+    if tone_of("free", reach.trained) != tone:
+        tone = "unsettled"
+        reading = (
+            "Adversaries go beyond another seed’s TVD between two λ: the farthest that was trained within it reaches a "
+            f"JSD of {reach.point:.2f}. A λ between the two would tell."
+        )
+    if (
+        tone == "against"
+        and guide is not None
+        and _is_rival(guide, adversarial_training, reach)
+        and (over := estimate(guide, "over_adversary")).low > 0
+    ):
         tone = "mixed"
         reading = (
             "In part: adversaries attend far further away than another seed, and their predictions stay as close; but "
             f"the adversary’s weights serve a simple model worse ({_signed(over)} accuracy), so it is no equal rival."
         )
     reading += (
-        f" At a TVD of {reach.tvd:.3f}, as between seeds, adversaries reach a JSD of {reach.reached:.2f}; another seed "
-        f"has {reach.jsd:.2f}."
+        f" At a TVD of {reach.tvd:.3f}, as between seeds, the curve through the adversaries is at a JSD of "
+        f"{reach.reached:.2f}; another seed has {reach.jsd:.2f}."
     )
     result = f"{reach.share} of the way from another seed’s attention to a wholly different one"
     return Line("unique", question, result, reading, tone, reach.share, "states")
@@ -140,6 +157,9 @@ class Reach:
 
     #: From another seed's JSD (0) to the largest possible (1).
     share: Estimate
+    #: The same for the adversaries that were trained, without the curve between them, and the JSD of the farthest.
+    trained: Estimate
+    point: float
     #: By how much the most alike adversary's TVD exceeds another seed's.
     excess: Estimate
     reached: float
@@ -164,10 +184,15 @@ class Reach:
             return None
         reached = farthest(tvd, jsd, own_tvd)
         # Another seed is itself a model that attends otherwise, at just this TVD.
-        share = np.maximum(reached - own_jsd, 0) / np.maximum(room, ROOM)
+        point = np.where(tvd <= own_tvd[:, None], jsd, 0.0).max(1)
         judged, missing = len(sample), len(seed_variance.table) - len(sample)
+        share, trained = (
+            estimated(np.maximum(far - own_jsd, 0) / np.maximum(room, ROOM), judged, missing)
+            for far in (reached, point)
+        )
         excess = estimated(tvd.min(1) - own_tvd, judged, missing)
-        return cls(estimated(share, judged, missing), excess, float(reached[0]), float(own_tvd[0]), float(own_jsd[0]))
+        of_all = float(reached[0]), float(own_tvd[0]), float(own_jsd[0])
+        return cls(share, trained, float(point[0]), excess, *of_all)
 
 
 def farthest(tvd: np.ndarray, jsd: np.ndarray, within: np.ndarray) -> np.ndarray:
@@ -207,6 +232,14 @@ def _beyond_luck(tone: Tone, found: Estimate, seeds: Seeds | None) -> tuple[Tone
         "seeds would tell."
     )
     return "unsettled", words
+
+
+def _is_rival(guide: Findings, adversarial_training: Findings, reach: Reach) -> bool:
+    """Whether the adversary that guides the simple model is one that predicts as alike as another seed does."""
+    given = re.search(r"\bweight=([0-9.e+-]+)", guide.challenge)
+    weight = f"{float(given[1]) if given else 0.01:g}"
+    known = weight in weights_of(adversarial_training)
+    return known and estimate(adversarial_training, f"{weight}.tvd").value <= reach.tvd
 
 
 def _room(guide: Findings) -> Estimate:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from attentest.errors import StorageError
 from attentest.report.lines import lines_of, percent
 from attentest.report.thresholds import FEWEST, THRESHOLDS
-from attentest.report.verdict import Goal, Line, Verdict
+from attentest.report.verdict import Goal, Line, Verdict, items_of
 from attentest.report.weighing import UNKNOWN, UNSETTLED, Weighed, bounded, remarks, weigh
 from attentest.store.folder import RunFolder
 
@@ -39,7 +39,9 @@ def judge(run: RunFolder) -> Verdict:
     reason = bounded(_reason(weighed, better), "reason", lines)
     check = bounded(_check(weighed), "check", lines)
     goals = (reason, check, bounded(_one_reason(weighed, reason, lines), "one", lines))
-    return Verdict(_headline(goals[0]), lines, goals, _closing(lines, weighed, goals), LIMITS)
+    verdict = Verdict(_headline(goals[0]), lines, goals, _closing(lines, weighed, goals), LIMITS)
+    items = items_of(run.record["fields"])
+    return verdict if items == "word" else verdict.said_of(items)
 
 
 def _open(said: Sequence[str]) -> str | None:

@@ -31,7 +31,7 @@ from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
 from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible_token
-from attentest.report.verdict import Verdict
+from attentest.report.verdict import Verdict, items_of
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -41,7 +41,7 @@ __all__ = ["page", "write_report"]
 
 #: A text longer than this is shown around its heaviest words; one longer than the second, only so.
 EXCERPT, WHOLE = 60, 600
-LONGEST = 80  # characters shown of a token
+LONGEST = 80  # characters shown of a token; of a sentence, as many for each of its words, within bounds
 _MOST_CLASSES = 12
 
 Row = dict[str, Any]
@@ -149,6 +149,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             verdict=verdict,
             corpus=corpus,
             model=record["fields"].get("model", {}),
+            items=items_of(record["fields"]),
             figures=list(_figures(found, palette)),
             saliency=saliency_table(found.get("faithfulness")),
             checks=checks_table(found.get("certificates"), found.get("randomisation")),
@@ -328,7 +329,7 @@ def _pieces(text: Row, weights: Sequence[float], kept: set[int] | None) -> Itera
             gap = 0
         decides = bool(text.get("rationale") and text["rationale"][t])
         yield {
-            "text": visible_token(token, LONGEST),
+            "text": visible_token(token, min(WHOLE, LONGEST * (1 + token.count(" ")))),
             "weight": weight,
             "shade": math.sqrt(max(weight, 0)),
             "decides": decides,

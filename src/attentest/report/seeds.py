@@ -13,7 +13,18 @@ from attentest.measures.bootstrap import resampled_means
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
 
-__all__ = ["F1", "MACRO", "RIGHT", "Seeds", "by_seed", "estimated", "judged_rows", "scores", "with_resamples"]
+__all__ = [
+    "F1",
+    "MACRO",
+    "RIGHT",
+    "Seeds",
+    "by_seed",
+    "estimated",
+    "judged_rows",
+    "scores",
+    "with_resamples",
+    "with_seeds",
+]
 
 #: The columns of ``scores``: accuracy, macro F1, and F1 of the second class.
 RIGHT, MACRO, F1 = 0, 1, 2
@@ -63,6 +74,20 @@ def estimated(drawn: np.ndarray, judged: int, not_judged: int = 0) -> Estimate:
     """The first number, with the interval that the others span."""
     low, high = np.quantile(drawn[1:], [0.025, 0.975]) if judged > 1 else (math.nan, math.nan)
     return Estimate(float(drawn[0]), float(low), float(high), math.nan, judged, not_judged, "bootstrap 95 %")
+
+
+def with_seeds(findings: Findings, measure: str) -> Estimate:
+    """A mean over texts and other seeds; its interval is over both, where the findings keep every seed apart."""
+    column = f"{measure}_by_seed"
+    table = judged_rows(findings.table)
+    each = by_seed(table, column) if column in table.column_names else np.zeros((0, 0))
+    seeds = each.shape[1]
+    if len(each) < 2 or seeds < FEWEST_SEEDS:
+        return estimate(findings, measure)
+    means = with_resamples(each)
+    drawn = np.random.default_rng(0).multinomial(seeds, np.full(seeds, 1 / seeds), size=len(means)) / seeds
+    drawn[0] = 1 / seeds
+    return estimated((means * drawn).sum(1), len(table), len(findings.table) - len(table))
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def measures_table(run: RunFolder) -> Table:
     for challenge in run.challenges:
         findings = run.findings(challenge)
         if findings.measures:
-            table.add_row(Text(visible(challenge).upper(), style="bold"))
+            table.add_row(Text(visible(challenge).replace("_", " ").upper(), style="bold"))
         for measure in findings.measures:
             whole = estimate(findings, measure)
             table.add_row(

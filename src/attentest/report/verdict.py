@@ -6,12 +6,14 @@ still stand for *token* t? Attention can be read as a statement about the input 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from attentest.store.summary import Estimate
 
-__all__ = ["Goal", "Line", "Tone", "Verdict"]
+__all__ = ["Goal", "Line", "Tone", "Verdict", "items_of"]
 
 Tone = Literal["supports", "mixed", "against", "unsettled", "context"]
 
@@ -51,3 +53,22 @@ class Verdict:
     goals: tuple[Goal, ...]
     closing: str
     limits: tuple[str, ...]
+
+    def said_of(self, items: str) -> Verdict:
+        """The same in words for what attention weighs in the place of words, such as sentences."""
+
+        def told(text: str) -> str:
+            return re.sub(r"\b(?:word|token)(s?)\b", rf"{items}\1", text)
+
+        lines = tuple(
+            replace(line, question=told(line.question), result=told(line.result), reading=told(line.reading))
+            for line in self.lines
+        )
+        goals = tuple(replace(goal, goal=told(goal.goal), why=told(goal.why)) for goal in self.goals)
+        return Verdict(told(self.headline), lines, goals, told(self.closing), self.limits)
+
+
+def items_of(fields: Mapping[str, Any]) -> str:
+    """What the examined attention weighs, by a run's fields."""
+    sentences = fields.get("model", {}).get("structure") == "hierarchical" and fields.get("site") != "word"
+    return "sentence" if sentences else "word"

@@ -83,7 +83,8 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
     },
     "unique": {
         "supports": "A model that was trained to attend elsewhere no longer predicts the same.",
-        "mixed": "A model that was trained to attend elsewhere can do so to some extent and predict the same.",
+        "mixed": "A model that was trained to attend elsewhere predicts the same, but not wholly elsewhere or under "
+        "weights that are a worse guide.",
         "against": "A model that was trained to attend elsewhere does so, and predicts the same.",
     },
 }

@@ -129,7 +129,7 @@ def describe_run(
             f"The model was trained on the classes {', '.join(was['classes'])}, "
             f"but {loaded.name!r} has {', '.join(loaded.classes)}. Give data with the model's classes."
         )
-    return Run(
+    run = Run(
         loaded,
         architecture,
         training,
@@ -143,6 +143,14 @@ def describe_run(
         site="" if site == made.sites[0] else site,
         removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
     )
+    return _possible(run)
+
+
+def _possible(run: Run) -> Run:
+    """The run; companions that cannot be trained are refused before anything is."""
+    for companion in run.companions:
+        run.companion(companion)
+    return run
 
 
 def _refuse_model_options(given: dict[str, Any]) -> None:

@@ -181,6 +181,11 @@ class Run:
                 "Other models like this one must be trained for it, and how it was trained is not known here: "
                 "audit without --model, on the corpus it was trained on."
             )
+        if self.site and (companion.guide is not None or companion.against is not None):
+            raise NotApplicable(
+                f"Guided and adversarial models take their part in the attention over {self.architecture.sites[0]}s, "
+                f"so these challenges do not apply to that over {self.site}s: leave out --site."
+            )
         parts: dict[str, Any] = {}
         if companion.encoder is not None:
             parts["encoder"] = ENCODERS.parse(companion.encoder)

@@ -7,7 +7,7 @@ import pytest
 
 import attentest
 from attentest.auditing import asked, describe_run, expected_cost
-from attentest.challenges import THOROUGH
+from attentest.challenges import DEFAULT, THOROUGH
 from attentest.errors import AttentestError, InputError, NotApplicable
 from attentest.progress import Silent
 
@@ -86,7 +86,7 @@ def test_a_thorough_audit_adds_the_tests_that_train_other_models_unless_they_are
     assert asked(("uniform",)) == ("uniform",)
     assert asked(("uniform",), thorough=True) == ("uniform", *THOROUGH)
     named = asked(("seed_variance(seeds=4)",), thorough=True)
-    assert named == ("seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
+    assert named == (*DEFAULT, "seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
 
 
 def test_other_models_are_announced_with_their_cost_before_they_are_trained(data, tmp_path):

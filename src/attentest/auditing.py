@@ -83,9 +83,15 @@ def audit(
 
 
 def asked(challenges: Sequence[str], *, thorough: bool = False) -> tuple[str, ...]:
-    """The challenges of an audit; a thorough one adds those that train other models, unless they are named already."""
+    """The challenges of an audit; a thorough one adds those that train other models, unless they are named already.
+
+    Where nothing but those is named, they are named for their parameters: the usual challenges are put too.
+    """
+    if not thorough:
+        return tuple(challenges)
     named = {text.partition("(")[0].strip() for text in challenges}
-    return (*challenges, *(name for name in THOROUGH if thorough and name not in named))
+    usual = DEFAULT if named <= {*THOROUGH} else ()
+    return (*usual, *challenges, *(name for name in THOROUGH if name not in named))
 
 
 def expected_cost(run: Run, runs: Path) -> str | None:

@@ -72,5 +72,5 @@ def _run(folder: RunFolder) -> dict[str, Any]:
     return {
         "name": path.name,
         "summary": f"{model.get('encoder')}, {model.get('attention')} attention, seed {fields.get('seed')}, "
-        f"{len(done)} findings",
+        + (f"companion: {folder.companion}" if folder.companion else f"{len(done)} findings"),
     }

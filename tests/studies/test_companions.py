@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from tests.studies.made_up_study import Silence, bytes_of_all, made_up_study
 
+from attentest.catalogue import catalogue
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.errors import InputError, NotApplicable
-from attentest.store.folder import RunFolder
+from attentest.store.folder import RunFolder, find_run, runs_in
 from attentest.store.summary import estimate
 from attentest.studies.cell import describe_cell
 from attentest.studies.conduct import conduct, tasks_of
@@ -18,6 +19,7 @@ from attentest.studies.describe import describe_run
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.execute import execute
 from attentest.studies.plan import plan
+from attentest.studies.trained import train
 from attentest.training.checkpoints import load_network
 
 TEXT = """
@@ -127,7 +129,7 @@ def test_findings_belong_to_their_companions(run):
 
 def test_a_model_from_elsewhere_has_no_companions(undisturbed, run, tmp_path):
     given = replace(run, model_from=RunFolder(undisturbed / run.id), challenges=run.challenges[:1])
-    with pytest.raises(NotApplicable, match="how it was trained is not known"):
+    with pytest.raises(NotApplicable, match="audit without --model"):
         execute(given, tmp_path)
 
 
@@ -150,3 +152,21 @@ def test_at_the_words_there_are_other_seeds_but_no_guides_and_adversaries(run):
 def test_an_impossible_adversary_is_refused(wrong):
     with pytest.raises(InputError):
         Against(**wrong)
+
+
+def test_the_latest_run_is_one_that_somebody_asked_for(undisturbed, run):
+    folders = list(runs_in(undisturbed))
+    named = {folder.path.name: folder.companion for folder in folders}
+    assert named[run.id] == ""
+    assert named[run.companion(Companion(seed=1)).id] == "seed +1"
+    assert find_run("latest", undisturbed).companion == ""
+    lines = [entry["summary"] for entry in catalogue("runs", undisturbed)]
+    assert sum("companion: adversary, λ = 0.01" in line for line in lines) == 2
+
+
+def test_a_companion_that_is_trained_for_its_own_sake_is_a_companion_no_more(run, tmp_path):
+    other = run.companion(Companion(seed=1))
+    assert train(other, tmp_path, companion="seed +1").companion == "seed +1"
+    assert train(other, tmp_path, companion="seed +1").companion == "seed +1"
+    assert train(other, tmp_path).companion == ""
+    assert train(other, tmp_path, companion="seed +1").companion == ""

@@ -50,7 +50,7 @@ Vectors = Annotated[
     Path | None, typer.Option(metavar="PATH", help="Word vectors to start from: GloVe or fastText text, or .npz.")
 ]
 Preset = Annotated[
-    str, typer.Option(metavar="NAME", help="attentest, paper or released: defaults where the two differ.")
+    str, typer.Option(metavar="NAME", help="Defaults of a paper or of its code: 'attentest list presets'.")
 ]
 Epochs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Largest number of epochs (8).")]
 BatchSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Texts in a training step (32).")]

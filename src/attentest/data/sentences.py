@@ -148,15 +148,18 @@ def _breaks(of: _Kinds, last: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 def _without_wordless(breaks: np.ndarray, word: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """A run of marks without any word belongs to the sentence before it, or to the one after at a text's beginning."""
-    ends = np.flatnonzero(breaks)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    empty = np.add.reduceat(word, starts) == 0
-    first = np.isin(starts, offsets[:-1])
-    final = np.isin(ends + 1, offsets[1:])
-    kept = breaks.copy()
-    kept[ends[:-1][empty[1:] & ~first[1:]]] = False
-    kept[ends[empty & first & ~final]] = False
-    return kept
+    while True:
+        ends = np.flatnonzero(breaks)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        empty = np.add.reduceat(word, starts) == 0
+        first = np.isin(starts, offsets[:-1])
+        final = np.isin(ends + 1, offsets[1:])
+        kept = breaks.copy()
+        kept[ends[:-1][empty[1:] & ~first[1:]]] = False
+        kept[ends[empty & first & ~final]] = False
+        if np.array_equal(kept, breaks):
+            return kept
+        breaks = kept  # several such runs at a text's beginning are joined first, and then go to what comes after
 
 
 def split_with_sentences(split: Split) -> tuple[Split, bool]:
@@ -176,7 +179,7 @@ def with_sentences(corpus: Corpus) -> Corpus:
     if not any(found for _, found in cut.values()):
         raise InputError(
             f"The tokens of corpus {corpus.name!r} hold no mark that ends a sentence, so a hierarchical model cannot "
-            "read them. Choose a preparation that keeps punctuation (imdb: tokens='spacy'), or structure 'flat'."
+            "read them. Choose texts with punctuation, a preparation that keeps it, or structure 'flat'."
         )
     splits = {name: split for name, (split, _) in cut.items()}
     total = hashlib.sha256(corpus.digest.encode())

@@ -112,6 +112,14 @@ class RunFolder:
         record["finished"][name] = {"sha256": checksum(self.path / name), **about}
         self._write(record)
 
+    @property
+    def companion(self) -> str:
+        """Which companion of an audited model it was trained for, and for nothing else; "" too when unreadable."""
+        try:
+            return str(self.record.get("companion", ""))
+        except StorageError:
+            return ""
+
     def note(self, **about: Any) -> None:
         """Record something worth keeping of the run as a whole."""
         record = self.record
@@ -169,12 +177,12 @@ def runs_in(root: Path) -> Iterator[RunFolder]:
 
 
 def find_run(text: str, root: Path) -> RunFolder:
-    """A run by its path, its id or the beginning of its id; ``latest`` is the newest."""
+    """A run by its path, its id or the beginning of its id; ``latest`` is the newest that somebody asked for."""
     if (Path(text) / "run.json").is_file():
         return RunFolder(Path(text))
     runs = list(runs_in(root))
     if text == "latest" and runs:
-        return runs[0]
+        return next((run for run in runs if not run.companion), runs[0])
     matching = [run for run in runs if text and run.path.name.startswith(text)]
     if len(matching) == 1:
         return matching[0]

@@ -54,8 +54,11 @@ def perform(task: Task, progress: Progress) -> None:
                 f"{task.label}: here it is the run {run.id}, not {task.id}: corpus, vectors or code of this machine "
                 "differ from the driver's. Make them the same."
             )
-        work = execute if task.companion is None else train
-        work(run, Path(task.root), device=task.device, progress=progress)
+        root = Path(task.root)
+        if task.companion is None:
+            execute(run, root, device=task.device, progress=progress)
+        else:
+            train(run, root, device=task.device, companion=str(task.companion), progress=progress)
     except Exception as error:
         _keep(folder, task, error)
         raise

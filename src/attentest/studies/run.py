@@ -178,8 +178,8 @@ class Run:
         """The run that trains a companion of this run's model, and puts no challenge to it."""
         if self.model_from is not None:
             raise NotApplicable(
-                "Other models like this one must be trained for it, and how it was trained is not known here: "
-                "audit without --model, on the corpus it was trained on."
+                "These tests train other models like this one, and a model given with --model is taken as it is: "
+                "audit without --model, with the options and the corpus it was trained with."
             )
         if self.site and (companion.guide is not None or companion.against is not None):
             raise NotApplicable(

@@ -60,9 +60,19 @@ UNFINISHED = "training.safetensors"
 CHECKPOINT_SECONDS = 20.0
 
 
-def train(run: Run, root: Path, *, device: str = "cpu", fresh: bool = False, progress: Progress = SILENT) -> RunFolder:
-    """Only train (or find the trained model) and keep it."""
+def train(
+    run: Run,
+    root: Path,
+    *,
+    device: str = "cpu",
+    fresh: bool = False,
+    companion: str = "",
+    progress: Progress = SILENT,
+) -> RunFolder:
+    """Only train (or find the trained model) and keep it; a companion, where only an audit asked for it, is noted."""
     with opened(run, root, device, fresh, progress) as (folder, where):
+        if not companion or MODEL not in folder.record["finished"]:
+            folder.note(companion=companion)
         trained_model(without_removed(run, root, device, progress), folder, where, progress)
         return folder
 
@@ -260,9 +270,9 @@ def _taken(
     return _Taken(model, pursued, chosen.score, against.select)
 
 
-def subject_of(run: Run, root: Path, device: str, progress: Progress) -> Network:
-    """The run's model, trained or found; with its guide, where it has one."""
-    train(run, root, device=device, progress=progress)
+def subject_of(run: Run, root: Path, device: str, progress: Progress, name: str = "of another") -> Network:
+    """A companion's model, trained or found; with its guide, where it has one."""
+    train(run, root, device=device, companion=name, progress=progress)
     model, _ = load_network(root / run.id / MODEL, device_named(device))
     if run.relation is not None and run.relation.guide is not None:
         return Guided(model, subject_of(run.relation.guide, root, device, progress))
@@ -278,7 +288,7 @@ def companions(
     for number, companion in enumerate(wanted, start=1):
         if companion not in found:
             progress.say(f"Companion {number} of {len(wanted)}: {companion}")
-            found[companion] = subject_of(run.companion(companion), root, device, progress).at(run.site)
+            found[companion] = subject_of(run.companion(companion), root, device, progress, str(companion)).at(run.site)
     return found
 
 

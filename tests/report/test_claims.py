@@ -65,6 +65,41 @@ def test_the_terminal_says_both_rates_and_never_mixes_them(view: View) -> None:
     assert f"Figures like for like: {like}; not like for like: {unlike};" in text
 
 
+def test_recalled_claims_are_counted_so_that_the_numbers_add_up(view: View) -> None:
+    assert view.recalled == ""
+    outcomes = [
+        dataclasses.replace(o, claim=recalled(o.claim)) if o.settled and place % 3 == 0 else o
+        for place, o in enumerate(view.outcomes)
+    ]
+    some = View(view.claims, outcomes)
+    known = sum(one.compared for found in (some.figures, some.directions) for one in some.rates(found))
+    figures, directions = (
+        sum(o.settled and o.claim.recalled for o in found) for found in (some.figures, some.directions)
+    )
+    assert figures > 1
+    assert directions > 1
+    assert known + figures + directions == sum(o.settled for o in some.outcomes)
+    words = f"Recalled, unverified: {figures} figures and {directions} directions compared, in no rate"
+    assert words in " ".join(render(claims_table(some)).split())
+    assert words in Outline(claims_page(some)).text
+
+
+def recalled(claim: Any) -> Any:
+    if isinstance(claim, Claim):
+        return dataclasses.replace(claim, source="recalled")
+    return dataclasses.replace(claim, rule=dataclasses.replace(claim.rule, recalled=True))
+
+
+def test_a_direction_with_a_mark_shows_what_was_measured_beside_it(view: View) -> None:
+    marked = [o for o in view.directions if o.settled and o.claim.rule.value]
+    assert marked
+    for outcome in marked:
+        assert view.published(outcome).endswith(f"{outcome.claim.rule.value:g}".replace("-", "−"))
+        measured = float(view.ours(outcome).replace("−", "-"))
+        assert measured == pytest.approx(outcome.ours + outcome.claim.rule.value, abs=6e-4)
+        assert f"{measured:.3f} against the mark" in outcome.also
+
+
 def test_released_figures_and_those_without_ours_are_counted_unless_asked_for(view: View) -> None:
     brief, whole = render(claims_table(view)), render(claims_table(view, everything=True))
     assert "'--table \"released results\"' lists them" in " ".join(brief.split())

@@ -148,7 +148,30 @@ def test_a_search_that_was_not_run_leaves_the_certified_histogram(run: RunFolder
     chart = figures.divergence_histogram(Findings("adversary", found.measures, table))
     shares = {rows[0]["class"]: sum(r["share"] for r in rows) for rows in drawn(chart) if rows and "share" in rows[0]}
     assert shares["certified"] == pytest.approx(1)
-    assert shares["found by the search"] == 0
+    assert "found by the search" not in shares
+
+
+def searched_only(run: RunFolder) -> Findings:
+    """The adversary's findings where the head is not affine: nothing is proved."""
+    found = run.findings("adversary")
+    place = found.table.column_names.index("upper")
+    unproved = pa.array([None if one is None else np.nan for one in found.table["upper"].to_pylist()], pa.float64())
+    return Findings("adversary", found.measures, found.table.set_column(place, "upper", unproved))
+
+
+def test_where_nothing_is_certified_no_figure_says_so(run: RunFolder) -> None:
+    found = searched_only(run)
+    assert figures.certified(run.findings("adversary"))
+    assert not figures.certified(found)
+    for chart in (figures.divergence_histogram(found), figures.divergence_by_max_attention(found, palette_of(run))):
+        text = str(chart.to_dict())
+        assert "certified" not in text
+        assert "found" in text
+    shares = [rows for rows in drawn(figures.divergence_histogram(found)) if rows and "share" in rows[0]]
+    assert [rows[0]["class"] for rows in shares] == ["found by searching"]
+    search = next(plot for plot in PLOTS if plot.key == "search")
+    assert search.applies(run.findings("adversary"))
+    assert not search.applies(found)
 
 
 def test_the_overview_lists_attention_before_the_controls_with_its_interval(run: RunFolder) -> None:

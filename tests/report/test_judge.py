@@ -5,17 +5,20 @@ import math
 import re
 import shutil
 
+import pyarrow as pa
 import pytest
 import torch
 from tests.studies.test_run import small
 
+from attentest.challenges.adversary import Adversary
 from attentest.explainers.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.models.subject import AffineReading
 from attentest.report.judge import _reason, judge, weigh
-from attentest.report.lines import percent
+from attentest.report.lines import adversary_line, percent
 from attentest.report.thresholds import FEWEST, THRESHOLDS, tone_of
 from attentest.report.verdict import Line
+from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate
 from attentest.studies.execute import execute
@@ -122,6 +125,18 @@ def test_peaked_random_weights_rank_their_own_erasure_effects_but_not_what_state
     evidence, erasure = erasure_effect(reading, even, mask), erasure_effect(reading, weights, mask)
     assert float(captured(weights, erasure, mask, 3).nanmean()) > 0.8  # the weight is a factor of the effect
     assert abs(float(captured(weights, evidence, mask, 3).nanmean())) < 0.06
+
+
+@pytest.mark.parametrize(("proved", "tone"), [(True, "supports"), (False, "unsettled")])
+def test_a_search_that_finds_little_is_no_proof_that_there_is_little(proved, tone):
+    count = 50
+    columns = {measure.column: [0.1 + 0.001 * i for i in range(count)] for measure in Adversary().measures}
+    columns |= {measure.column: [True] * count for measure in Adversary().measures if measure.statistic == "fraction"}
+    columns |= {"upper": columns["lower"] if proved else [None] * count, "not_judged": [None] * count}
+    columns |= {"adversarial_probabilities": [[0.5, 0.5]] * count, "predicted": [0] * count}
+    line = adversary_line(Findings("adversary", Adversary().measures, pa.table(columns)))
+    assert line.tone == tone
+    assert ("proves nothing" in line.reading) == (not proved)
 
 
 def test_every_line_has_an_interval_a_count_and_plain_words(finished):

@@ -55,7 +55,9 @@ def findings(count: int = 200, missing: int = 0, people: bool = False, **means: 
 def test_planted_marks_rank_attention_by_area_and_name_who_is_surely_better():
     line = rationale_line(findings(attention=0.5, lrp=0.8, gradient=0.51, random=0.2), planted=True)
     assert "A random order reaches 0.20, lrp 0.80." in line.reading
-    assert "precision-recall curve (0.50) attention ranks" in line.reading
+    assert "By AUPRC (0.50; as average precision, but with straight lines in the place of steps) attention ranks" in (
+        line.reading
+    )
     assert "of 4 explainers; surely better: lrp" in line.reading
     assert "human" not in line.reading
     first = rationale_line(findings(attention=0.9, lrp=0.7), planted=True)

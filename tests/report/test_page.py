@@ -6,12 +6,15 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.report.made_up import HOSTILE, MEASURES
 from tests.report.made_up_verdict import made_up_verdict
 
-from attentest.report.page import page
+from attentest.report.figures import Palette
+from attentest.report.page import PLOTS, Plot, _basis, _figures, page
 from attentest.report.verdict import Goal, Verdict
+from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 
 
@@ -66,8 +69,47 @@ def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: Run
     assert all(image["alt"] for image in images)
     judged = run.findings("permutation").table["not_judged"].null_count
     refused = len(run.findings("permutation").table) - judged
-    assert f"Stands on {judged} texts." in outline.text
+    assert f"Stands on {judged} of {judged + refused} texts." in outline.text
     assert f"only one token ({refused} texts)." in outline.text
+
+
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.key)
+def test_every_text_is_in_a_figure_or_counted_with_why_it_is_not(run: RunFolder, plot: Plot) -> None:
+    basis = _basis(run.findings(plot.challenge).table, plot)
+    assert basis["texts"] == 240
+    assert basis["judged"] + sum(basis["reasons"].values()) == basis["texts"]
+    assert sum(basis["in_part"].values()) <= basis["judged"]
+
+
+def test_a_text_without_a_number_is_named_by_what_its_figure_lacks() -> None:
+    columns = {
+        "id": ["a", "a", "b", "b", "c", "c", "d", "d"],
+        "not_judged": [None, None, "too short", "too short", None, None, None, "constant"],
+        "times_smallest": [1.0, None, None, None, None, float("nan"), 2.0, None],
+    }
+    basis = _basis(pa.table(columns), next(plot for plot in PLOTS if plot.key == "times"))
+    assert basis == {
+        "judged": 2,
+        "texts": 4,
+        "in_part": {"constant": 1},
+        "reasons": {"too short": 1, "no set of weights flips the decision": 1},
+    }
+
+
+@pytest.mark.parametrize("column", ["upper", "searched_divergence"])
+def test_a_search_alone_or_none_is_not_shown_as_falling_short_of_a_proof(run: RunFolder, column: str) -> None:
+    found = run.findings("adversary")
+    empty = pa.nulls(len(found.table), pa.float64())
+    table = found.table.set_column(found.table.column_names.index(column), column, empty)
+    shown = {
+        figure["plot"].key: figure["caption"]
+        for figure in _figures({"adversary": Findings("adversary", found.measures, table)}, Palette.of(["n", "p"], [0]))
+    }
+    proved = column != "upper"
+    assert shown == {
+        "divergence": "divergence_proved" if proved else "divergence_found",
+        "max_attention": "max_attention" if proved else "max_attention_found",
+    }
 
 
 def test_points_left_out_of_a_figure_are_owned_up_to(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,9 +82,18 @@ def test_a_better_attention_than_every_explainer_ranks_first():
     assert "none is surely better" in line.reading
 
 
+@pytest.mark.parametrize(
+    ("attention", "words"), [(0.9, "more than"), (0.8, "about as much as"), (0.7, "nearly as much as")]
+)
+def test_as_much_is_said_only_where_the_interval_holds_it(attention, words):
+    line = saliency_line(findings(attention=attention, gradient_norm=0.8, gradient=0.4))
+    assert line.tone == "supports"
+    assert f"puts first does {words} for gradient-norm" in line.reading
+
+
 def test_those_surely_better_are_named():
     line = saliency_line(findings(attention=0.5, gradient_norm=0.7, occlusion=0.8, gradient=0.4))
-    assert "surely better: gradient-norm, occlusion." in line.reading
+    assert "surely better: gradient-norm; occlusion (made of erasing)." in line.reading
     assert "Attention ranks 3 of 5" in line.reading
 
 
@@ -108,6 +117,9 @@ def test_signed_explainers_and_those_made_of_erasing_are_ranked_but_not_compared
         "occlusion": "±e", "lrp": "±", "leave-one-out": "e", "gradient": "", "attention": "", RANDOM: ""
     }  # fmt: skip
     assert "nearly the criterion itself" in table["unfair"]
+    assert "taken to the best of those that are neither" in table["unfair"]
+    assert {row["beside"] for row in table["rows"] if row["kind"]} == {"surely better"}
+    assert "surely better: gradient; lrp (with a sign); leave-one-out, occlusion (made of erasing)." in line.reading
 
 
 def test_without_a_fair_comparison_the_line_is_context_and_is_not_weighed():
@@ -115,6 +127,7 @@ def test_without_a_fair_comparison_the_line_is_context_and_is_not_weighed():
     line = saliency_line(found)
     assert line.tone == "context"
     assert "not weighed" in line.reading
+    assert "is not weighed" in saliency_table(found)["unfair"]
     older = Findings("faithfulness", (), found.table.drop_columns(["signed", "made_of_erasure"]))
     assert saliency_line(older).tone == "context"
 
@@ -132,6 +145,15 @@ def test_few_texts_settle_nothing():
     line = saliency_line(findings(count=20, attention=0.7, gradient_norm=0.8))
     assert line.tone == "unsettled"
     assert "20 texts are too few" in line.reading
+
+
+def test_of_few_texts_nothing_is_surely_better():
+    found = findings(count=20, attention=(0.4, 0.5), gradient_norm=(0.8, 0.4), lrp=(0.9, 0.9))
+    line, table = saliency_line(found), saliency_table(found)
+    assert "surely" not in line.reading
+    assert "By mask" not in line.reading
+    assert line.better == ()
+    assert {row["beside"] for row in table["rows"] if row["words"] != "attention"} == {"too few texts"}
 
 
 def test_texts_that_were_not_judged_are_counted():

@@ -7,15 +7,18 @@ from tests.report.made_up_verdict import made_up_verdict
 
 from attentest.report.tables import (
     heat_line,
+    interval_of,
     measures_table,
     reasons,
     render,
+    value_of,
     verdict_summary,
     verdict_table,
     visible,
     visible_token,
 )
 from attentest.store.folder import RunFolder
+from attentest.store.summary import Estimate
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -29,6 +32,12 @@ def test_the_verdict_is_understood_without_colours() -> None:
     for words in ("✗ speaks against it", "~ mixed", "✓ speaks for it", "· for context", "✗ no", "? cannot say"):
         assert words in text
     assert "\x1b" not in text
+
+
+def test_numbers_below_zero_have_a_minus_sign_and_zero_has_none() -> None:
+    found = Estimate(-0.0312, -0.05, -0.0001, 0.1, 50, 0, "")
+    assert (value_of(found, "mean"), interval_of(found, "mean")) == ("−0.031", "[−0.050, 0.000]")
+    assert interval_of(found, "fraction") == "[−5.0, 0.0]"
 
 
 def test_the_verdict_table_has_a_row_for_every_line() -> None:

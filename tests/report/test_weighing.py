@@ -88,6 +88,15 @@ def test_a_caution_brings_its_words() -> None:
     assert cautioned == {"needed", "luck"}
 
 
+def test_single_texts_decide_where_trained_rivals_settle_nothing_and_say_so() -> None:
+    for tone, answer in (("unsettled", "no"), ("against", "no"), ("supports", "with care")):
+        found = lines(**GOOD | {"adversary": "against", "unique": tone})
+        weighed = weigh(found)
+        goal = _one_reason(weighed, _reason(weighed), found)
+        assert goal.answer == answer
+        assert goal.why.startswith("Models trained to attend elsewhere settled nothing") == (tone == "unsettled")
+
+
 def test_a_no_stays_a_no_with_its_own_reason() -> None:
     no = Goal("g", "r", "no", "Because.")
     assert bounded(no, "one", lines(needed="against", luck="against")) == no

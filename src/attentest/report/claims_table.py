@@ -31,6 +31,7 @@ def claims_table(view: View, *, width: int = 80, everything: bool = False, relea
         Text(paper.conclusion, style="italic"),
         Text(),
         *_rates(view),
+        *([Text(view.recalled)] if view.recalled else []),
     ]
     shown = [o for o in view.directions if everything or o.settled]
     if shown:

@@ -63,6 +63,15 @@ class View:
         found = dict.fromkeys(o.reason for o in self.outcomes if o.settled and o.reason)
         return {words: chr(ord("a") + number) for number, words in enumerate(found)}
 
+    @property
+    def recalled(self) -> str:
+        """How many compared claims are recalled and so in no rate, as a line; empty where there are none."""
+        each = [sum(o.settled and o.claim.recalled for o in found) for found in (self.figures, self.directions)]
+        if not any(each):
+            return ""
+        counts = [f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in zip(each, ("figure", "direction"), strict=True)]
+        return f"Recalled, unverified: {' and '.join(counts)} compared, in no rate"
+
     def rates(self, outcomes: Iterable[Outcome]) -> tuple[Rate, Rate]:
         """The agreement rate like for like, and the same count among the others."""
         listed = list(outcomes)
@@ -106,8 +115,9 @@ class View:
         """The figure as it is printed; released ones to three digits."""
         claim = outcome.claim
         if isinstance(claim, Direction):
-            rule = claim.rule
-            side = {"higher": "above 0", "lower": "below 0", "near": f"within ±{rule.margin:g}"}[rule.sense]
+            rule, mark = claim.rule, f"{self._mark(outcome):g}".replace("-", "−")
+            near = f"within ±{rule.margin:g}" + (f" of {mark}" if mark != "0" else "")
+            side = {"higher": f"above {mark}", "lower": f"below {mark}", "near": near}[rule.sense]
             return side if rule.left is not None else ""
         if not claim.printed:
             return "none"
@@ -119,14 +129,15 @@ class View:
         return f"{value} ± {shown}" if spread else value
 
     def ours(self, outcome: Outcome) -> str:
-        """Our number, in the digits that the measure deserves."""
-        return self._number(outcome, outcome.ours) if outcome.settled else ""
+        """Our number, in the digits that the measure deserves; a direction's is a difference, unless it has a mark."""
+        return self._number(outcome, outcome.ours + self._mark(outcome)) if outcome.settled else ""
 
     def interval(self, outcome: Outcome) -> str:
         """Its 95 % interval over seeds and instances."""
         if not outcome.settled or math.isnan(outcome.low):
             return ""
-        return f"[{self._number(outcome, outcome.low)}, {self._number(outcome, outcome.high)}]"
+        low, high = (self._number(outcome, end + self._mark(outcome)) for end in (outcome.low, outcome.high))
+        return f"[{low}, {high}]"
 
     def basis(self, outcome: Outcome) -> str:
         """What it stands on: seeds, texts, and how far seeds and texts spread."""
@@ -143,6 +154,11 @@ class View:
         if math.isfinite(outcome.spread):
             parts.append(f"± {self._number(outcome, outcome.spread)} over texts")
         return ", ".join(parts)
+
+    @staticmethod
+    def _mark(outcome: Outcome) -> float:
+        """What a direction compares one measure with; 0 where it compares two, and for figures."""
+        return float(outcome.claim.rule.value or 0.0) if isinstance(outcome.claim, Direction) else 0.0
 
     def _number(self, outcome: Outcome, value: float) -> str:
         claim = outcome.claim

@@ -30,12 +30,14 @@ __all__ = [
     "POINTS",
     "Palette",
     "agreement_overview",
+    "certified",
     "divergence_by_max_attention",
     "divergence_histogram",
     "faithfulness_overview",
     "permutation_by_max_attention",
     "rationale_ceiling",
     "rationale_precision",
+    "searched",
     "searched_against_certified",
     "svg",
     "tau_histograms",
@@ -158,29 +160,45 @@ def permutation_by_max_attention(permutation: Findings, palette: Palette) -> alt
     return _styled(alt.layer(*layers, width=360, height=300))
 
 
+def certified(adversary: Findings) -> bool:
+    """Whether bounds were proved, as for a head that is affine; otherwise all there is was found by searching."""
+    return _holds(adversary, "upper")
+
+
+def searched(adversary: Findings) -> bool:
+    """Whether the published search was run, and found anything."""
+    return _holds(adversary, "searched_divergence")
+
+
+def _holds(findings: Findings, column: str) -> bool:
+    return column in findings.table.column_names and len(_judged(findings.table, column)[column]) > 0
+
+
 def divergence_histogram(adversary: Findings) -> alt.LayerChart:
-    """ε-max JSD: certified, filled, and what the published search reaches, as a line."""
+    """ε-max JSD, filled; where it is certified, what the published search reaches stands beside it, as a line."""
     lower, found = (_judged(adversary.table, name)[name] for name in ("lower", "searched_divergence"))
-    edges, names = np.linspace(0, LN2, 23), ["certified", "found by the search"]
-    certified = alt.Chart(_data(_steps(lower, edges, names[0])))
-    searched = alt.Chart(_data(_steps(found, edges, names[1])))
-    x = alt.X("x:Q", title="largest divergence that keeps the prediction (JSD)", scale=_up_to(0.72))
+    proved = certified(adversary)
+    names = ["found by searching"] if not proved else ["certified", *["found by the search"] * searched(adversary)]
+    edges, reached = np.linspace(0, LN2, 23), "largest" if proved else "largest found"
+    x = alt.X("x:Q", title=f"{reached} divergence that keeps the prediction (JSD)", scale=_up_to(0.72))
     y = alt.Y("share:Q", stack=None, title="share of texts", axis=alt.Axis(format=".0%", tickCount=5))
-    scale = alt.Scale(domain=names, range=["#9DB2C9", INK])
+    scale = alt.Scale(domain=names, range=["#9DB2C9", INK][: len(names)])
     colour = alt.Color("class:N", scale=scale, legend=alt.Legend(symbolType="square"))
-    area = certified.mark_area(interpolate="step-after").encode(x, y, colour)
-    line = searched.mark_line(interpolate="step-after", strokeWidth=1.8).encode(x, y, colour)
-    return _styled(alt.layer(area, line, _reference("x", LN2, "ln 2"), width=380, height=250))
+    steps = [alt.Chart(_data(_steps(each, edges, name))) for each, name in zip((lower, found), names, strict=False)]
+    layers = [steps[0].mark_area(interpolate="step-after").encode(x, y, colour)]
+    layers += [one.mark_line(interpolate="step-after", strokeWidth=1.8).encode(x, y, colour) for one in steps[1:]]
+    return _styled(alt.layer(*layers, _reference("x", LN2, "ln 2"), width=380, height=250))
 
 
 def divergence_by_max_attention(adversary: Findings, palette: Palette) -> alt.LayerChart:
-    """Certified ε-max JSD against max attention, under ln 2 and the maximum if the prediction were free."""
+    """ε-max JSD against max attention, under ln 2 and the maximum if the prediction were free."""
     rows = _judged(adversary.table, "lower", "max_attention", "unconstrained")
     top, lower, free = rows["max_attention"], rows["lower"], rows["unconstrained"]
     bins = np.minimum((top * 20).astype(int), 19)
     medians = [{"x": (b + 0.5) / 20, "y": np.median(free[bins == b])} for b in np.unique(bins).tolist()]
     x = alt.X("x:Q", title="largest attention weight", scale=_up_to(1), axis=alt.Axis(tickCount=5))
-    y = alt.Y("y:Q", title="certified divergence (JSD)", scale=_up_to(0.72))
+    how = "certified divergence" if certified(adversary) else "divergence found by searching"
+    y = alt.Y("y:Q", title=f"{how} (JSD)", scale=_up_to(0.72))
     line = alt.Chart(_data(medians)).mark_line(color=INK, strokeWidth=1.6).encode(x, y)
     cap = _reference("y", LN2, "dashed: ln 2, solid: median if the prediction were free")
     points = _points(rows, palette, top, lower).encode(x, y, palette.encoding())

@@ -125,7 +125,10 @@ def _otherwise(weighed: Weighed, lines: tuple[Line, ...]) -> str | None:
     free = single.estimate.judged >= FEWEST and single.estimate.low > THRESHOLDS["ratio"].supports
     if free or weighed.only in ("mixed", "against"):
         share = percent(single.estimate.value)
-        return f"Attentions that differ by {share} of the largest possible difference predict the same."
+        why = f"Attentions that differ by {share} of the largest possible difference predict the same."
+        if trained is not None:
+            why = f"Models trained to attend elsewhere settled nothing; of single texts it is known: {why}"
+        return why
     return None
 
 

@@ -95,19 +95,23 @@ def permutation_line(permutation: Findings) -> Line:
 
 def adversary_line(adversary: Findings) -> Line:
     """Would a quite different attention have done?"""
-    ratio, top, met = (estimate(adversary, m) for m in ("ratio", "top_changed", "certified"))
+    ratio, top, met, upper = (estimate(adversary, m) for m in ("ratio", "top_changed", "certified", "upper"))
     words = {
         "supports": "Little of the attention could be otherwise without changing the prediction.",
         "against": "Nearly any other attention would have given this prediction; this one is not unique.",
         "mixed": "Quite different attentions give this prediction.",
     }
-    tone = tone_of("ratio", ratio)
+    tone: Tone = tone_of("ratio", ratio)
+    reading = said(words, tone, ratio)
+    if tone == "supports" and not upper.judged:
+        # What a search does not find may be there all the same.
+        tone, reading = "unsettled", "A search found little attention that could be otherwise, which proves nothing."
     given = re.search(r"epsilon=([0-9.e-]+)", adversary.challenge)
     return Line(
         "adversary",
         "Could attention be otherwise, with the same prediction? (adversary)",
         f"{ratio} of the largest possible difference, within ε = {given[1] if given else '0.01'}",
-        f"{said(words, tone, ratio)} In {percent(top.value)} of instances even the top word can be another one. "
+        f"{reading} In {percent(top.value)} of instances even the top word can be another one. "
         f"{_proof(adversary, met)}",
         tone,
         ratio,

@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.measures.ranking import Ranking, Standing, rank_methods
-from attentest.report.saliency import ATTENTION, BESIDE, place, short
+from attentest.report.saliency import ATTENTION, BESIDE, beside, place, short
 from attentest.report.tables import interval_of, value_of
-from attentest.report.thresholds import said, tone_of
+from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -94,6 +94,11 @@ class Marked:
         table = {name: self.values(AREA, name) for name in self.names}
         return None if np.isnan(np.stack(list(table.values()))).any(0).all() else rank_methods(table)
 
+    @property
+    def few(self) -> bool:
+        """Whether the texts are too few to call anything sure."""
+        return self.ranking is None or self.ranking.judged < FEWEST
+
     def rows(self) -> Iterator[Row]:
         """The explainers from the best to the worst; a person, where there is a ceiling, last."""
         assert self.ranking is not None
@@ -117,6 +122,8 @@ class Marked:
     def ranked(self) -> str:
         """Attention's place, and who is surely better."""
         assert self.ranking is not None
+        if self.few:
+            return f"{self.ranking.judged} texts are too few to rank explainers by."
         better = [
             short(one.name, self.names)
             for one in self.ranking.standings
@@ -125,7 +132,8 @@ class Marked:
         who = f"surely better: {', '.join(better)}" if better else "none is surely better"
         own = self.ranking[ATTENTION]
         among = f"{place(own)} of {len(self.names)} explainers"
-        return f"By the area under the precision-recall curve ({own.mean.mean:.2f}) attention ranks {among}; {who}."
+        how = f"AUPRC ({own.mean.mean:.2f}; as average precision, but with straight lines in the place of steps)"
+        return f"By {how} attention ranks {among}; {who}."
 
     def ceiling(self) -> str:
         """How far people agree, beside attention on the same texts, in words; empty where it is not known."""
@@ -193,8 +201,10 @@ def marks_table(rationale: Findings | None) -> dict[str, Any] | None:
     rows = [
         {
             "words": row.words,
-            "rank": "–" if row.standing is None else place(row.standing),
-            "beside": "–" if row.words == ATTENTION or row.standing is None else BESIDE[row.beside_attention],
+            "rank": "–" if row.standing is None or marked.few else place(row.standing),
+            "beside": "–"
+            if row.words == ATTENTION or row.standing is None
+            else beside(row.beside_attention, marked.few),
             "numbers": [
                 ("–", "") if one is None or not one.judged else (value_of(one, "mean"), interval_of(one, "mean"))
                 for one in (row.area, *row.overlaps)

@@ -66,11 +66,22 @@ class Plot:
     beside: tuple[str, ...] = ()
     #: Whether there is anything to draw.
     applies: Callable[[Findings], bool] = lambda _: True
+    #: Why a text that was judged may have nothing in the column.
+    missing: str = "no number"
+    #: The key of its caption, where that is another one for some findings.
+    caption: Callable[[Findings], str] | None = None
 
     def chart(self, found: Mapping[str, Findings], palette: Palette, *, narrow: bool = False) -> Any:
         """The figure of a run's findings, by the names of their challenges."""
         draw = self.narrow if narrow and self.narrow else self.draw
         return draw(found[self.challenge], palette, **{name: found.get(name) for name in self.beside})
+
+
+def _divergence_caption(adversary: Findings) -> str:
+    """What the figure may claim: a proof, beside a search or not, or a search alone."""
+    if not figures.certified(adversary):
+        return "divergence_found"
+    return "divergence" if figures.searched(adversary) else "divergence_proved"
 
 
 tau_narrow = partial(figures.tau_histograms, columns=1)
@@ -92,15 +103,44 @@ PLOTS = (
         "ceiling_single_token_f1",
         lambda found, _: figures.rationale_ceiling(found),
         applies=has_ceiling,
+        missing="marked by one person only",
     ),
     Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
-    Plot("divergence", "adversary", "lower", lambda found, _: figures.divergence_histogram(found)),
-    Plot("max_attention", "adversary", "lower", figures.divergence_by_max_attention, points=True),
-    Plot("search", "adversary", "searched_divergence", figures.searched_against_certified, points=True),
+    Plot(
+        "divergence",
+        "adversary",
+        "lower",
+        lambda found, _: figures.divergence_histogram(found),
+        caption=_divergence_caption,
+    ),
+    Plot(
+        "max_attention",
+        "adversary",
+        "lower",
+        figures.divergence_by_max_attention,
+        points=True,
+        caption=lambda found: "max_attention" if figures.certified(found) else "max_attention_found",
+    ),
+    Plot(
+        "search",
+        "adversary",
+        "searched_divergence",
+        figures.searched_against_certified,
+        points=True,
+        applies=lambda found: figures.certified(found) and figures.searched(found),
+        missing="the search found nothing within ε",
+    ),
     Plot("single_weight", "single_weight", "delta_js", delta_js_by_weight, points=True, section="erasure"),
     Plot("flip_square", "single_weight", "neither_flips", lambda found, _: flip_square(found), section="erasure"),
     Plot("flip_sets", "flip_sets", "until_flip", lambda found, _: flip_set_boxes(found), section="erasure"),
-    Plot("times", "flip_sets", "times_smallest", lambda found, _: times_smallest_boxes(found), section="erasure"),
+    Plot(
+        "times",
+        "flip_sets",
+        "times_smallest",
+        lambda found, _: times_smallest_boxes(found),
+        section="erasure",
+        missing="no set of weights flips the decision",
+    ),
     Plot(
         "seeds",
         "seed_variance",
@@ -173,17 +213,32 @@ def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
         table = found[plot.challenge].table
         if plot.pairs:
             table = table.filter(pc.is_in(table["pair"], pa.array(plot.pairs)))
-        whole = pc.and_(pc.is_null(table["not_judged"]), pc.is_valid(table[plot.column]))
-        judged = len(pc.unique(table.filter(whole)["id"]))
-        refused = set(zip(table["not_judged"].to_pylist(), table["id"].to_pylist(), strict=True))
+        basis = _basis(table, plot)
+        judged = basis["judged"]
         yield {
             "plot": plot,
+            "caption": plot.caption(found[plot.challenge]) if plot.caption else plot.key,
             "image": _image(plot.chart(found, palette)) if judged else None,
             "narrow": _image(plot.chart(found, palette, narrow=True)) if judged and plot.narrow else None,
-            "judged": judged,
-            "reasons": dict(Counter(reason for reason, _ in refused if reason).most_common()),
             "drawn": POINTS if plot.points and judged > POINTS else None,
+            **basis,
         }
+
+
+def _basis(table: pa.Table, plot: Plot) -> Row:
+    """Where every text is: drawn, drawn in part, or left out, and why; a text is in one place only."""
+    whole = pc.and_(pc.is_null(table["not_judged"]), pc.invert(pc.is_null(table[plot.column], nan_is_null=True)))
+    drawn = set(table.filter(whole)["id"].to_pylist())
+    why = dict.fromkeys(table["id"].to_pylist(), plot.missing)
+    refused = table.filter(pc.is_valid(table["not_judged"]))
+    why |= dict(zip(refused["id"].to_pylist(), refused["not_judged"].to_pylist(), strict=True))
+    in_part = drawn.intersection(refused["id"].to_pylist())
+    return {
+        "judged": len(drawn),
+        "texts": len(why),
+        "in_part": dict(Counter(why[key] for key in in_part).most_common()),
+        "reasons": dict(Counter(reason for key, reason in why.items() if key not in drawn).most_common()),
+    }
 
 
 def _image(chart: Any) -> str:

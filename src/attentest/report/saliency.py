@@ -27,6 +27,7 @@ __all__ = [
     "RANDOM",
     "Compared",
     "Row",
+    "beside",
     "place",
     "saliency_line",
     "saliency_table",
@@ -38,13 +39,17 @@ MARKS, RANDOM = "marks", "random order"
 ATTENTION = "attention"
 #: What ``Ranking.told_apart`` says, beside attention.
 BESIDE = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
+TOO_FEW = "too few texts"
 REMOVED, KEPT = "normalised_comprehensiveness", "normalised_sufficiency"
-#: How the table marks explainers that attention is not compared with, by their column in the findings.
+#: How the table marks explainers that are no fair comparison with attention, by their column in the findings.
 KINDS = {"signed": "±", "made_of_erasure": "e"}
 UNFAIR = (
     "Methods with a sign (±) are favoured by a test that asks only what speaks for the class, and those made of "
-    "erasing (e) are nearly the criterion itself; attention is compared with neither."
+    "erasing (e) are nearly the criterion itself. The table and its comparisons show all methods; the verdict’s "
 )
+#: What the verdict does about it, where there are fair ones and where there are none.
+WEIGHED = "share of the way is taken to the best of those that are neither."
+NOT_WEIGHED = "line is not weighed, because every other method is one of these."
 #: Where explainers outdo the search for limits in more than this share of texts, they are the limits.
 OFTEN = 0.5
 
@@ -131,6 +136,11 @@ class Compared:
         return self.fair or [name for name in self.names if name != ATTENTION]
 
     @property
+    def few(self) -> bool:
+        """Whether the texts are too few to call anything sure."""
+        return self.ranking is None or self.ranking.judged < FEWEST
+
+    @property
     def best(self) -> str:
         """The best explainer that attention is compared with."""
         assert self.ranking is not None
@@ -196,7 +206,7 @@ class Compared:
 
     def turned(self) -> Iterator[str]:
         """The same in words."""
-        for way, other in self.depends():
+        for way, other in () if self.few else self.depends():
             turned = "; ".join(f"{short(a, self.names)} before {short(b, self.names)}" for a, b in other.reversed)
             tau = f"(τ = {other.tau.mean:.2f})"
             if turned:
@@ -231,9 +241,11 @@ def saliency_line(faithfulness: Findings) -> Line | None:
     ranking, share, best = compared.ranking, compared.share, compared.best
     named = short(best, compared.names)
     named = f"{named}, the best of those without a sign that are not made of erasing" if compared.fair else named
-    better = [name for name in compared.names if name != ATTENTION and ranking.told_apart(name, RANDOM) > 0]
+    sure = [] if compared.few else [name for name in compared.names if name != ATTENTION]
+    better = [name for name in sure if ranking.told_apart(name, RANDOM) > 0]
+    as_much = "more than" if share.low > 1 else "nearly as much as" if share.high < 1 else "about as much as"
     words = {
-        "supports": f"Erasing the words that attention puts first does about as much as for {named}.",
+        "supports": f"Erasing the words that attention puts first does {as_much} for {named}.",
         "against": f"Erasing the words that attention puts first does far less than for {named}.",
         "mixed": "Erasing the words that attention puts first does more than erasing random ones, and less than for "
         f"{named}.",
@@ -251,14 +263,14 @@ def saliency_line(faithfulness: Findings) -> Line | None:
         reading = (
             "No explainer like it does more than erasing words at random, so that there is nothing to compare with."
         )
-    ahead = [n for n in compared.names if ranking.told_apart(n, ATTENTION) > 0 and compared.kind(n) == KINDS["signed"]]
+    ahead = [n for n in sure if ranking.told_apart(n, ATTENTION) > 0 and compared.kind(n) == KINDS["signed"]]
     if tone == "supports" and ahead:
         # As good as its like is not good: others find words that matter more, if only by knowing what speaks for.
         tone = "mixed"
         names = ", ".join(short(name, compared.names) for name in ahead)
         reading = (
-            f"Erasing the words that attention puts first does as much as for {named}, but methods that tell what "
-            f"speaks for a class from what speaks against it find more: {names}."
+            f"Erasing the words that attention puts first does {as_much} for {named}, but methods that tell "
+            f"what speaks for a class from what speaks against it, and are not made of erasing, find more: {names}."
         )
     own, leader, chance = (ranking[name].mean.mean for name in (ATTENTION, best, RANDOM))
     reading += (
@@ -279,11 +291,23 @@ def saliency_line(faithfulness: Findings) -> Line | None:
 
 
 def _ranked(compared: Compared, ranking: Ranking) -> str:
-    """Attention's place, and who is surely better."""
+    """Attention's place, and who is surely better, whether or not the comparison is fair."""
+    if compared.few:
+        return f"{ranking.judged} texts are too few to rank methods by."
     own = ranking[ATTENTION]
-    better = [short(name, compared.names) for name in compared.names if ranking.told_apart(name, ATTENTION) > 0]
-    who = f"surely better: {', '.join(better)}" if better else "none is surely better"
+    groups: dict[str, list[str]] = {"": [], KINDS["signed"]: [], KINDS["made_of_erasure"]: []}
+    for name in compared.names:
+        if ranking.told_apart(name, ATTENTION) > 0:
+            groups[compared.kind(name)[-1:]].append(short(name, compared.names))
+    notes = ("", " (with a sign)", " (made of erasing)")
+    better = [f"{', '.join(names)}{note}" for names, note in zip(groups.values(), notes, strict=True) if names]
+    who = f"surely better: {'; '.join(better)}" if better else "none is surely better"
     return f"Attention ranks {place(own)} of {len(ranking.standings)}, a random order among them; {who}."
+
+
+def beside(apart: int, few: bool) -> str:
+    """How an explainer stands beside attention, in words."""
+    return TOO_FEW if few else BESIDE[apart]
 
 
 def place(standing: Standing) -> str:
@@ -301,8 +325,10 @@ def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
         {
             "words": row.words,
             "kind": row.kind,
-            "rank": "–" if row.standing is None else place(row.standing),
-            "beside": "–" if row.words == ATTENTION or row.standing is None else BESIDE[row.beside_attention],
+            "rank": "–" if row.standing is None or compared.few else place(row.standing),
+            "beside": "–"
+            if row.words == ATTENTION or row.standing is None
+            else beside(row.beside_attention, compared.few),
             "numbers": [(value_of(e, "mean"), interval_of(e, "mean")) for e in (row.removed, row.kept, row.until_flip)],
             "never": "–" if row.flipped is None else f"{100 * (1 - row.flipped.value):.1f} %",
         }
@@ -312,6 +338,6 @@ def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
         "erasure": compared.erasure,
         "rows": rows,
         "limits": compared.limits(),
-        "unfair": UNFAIR if any(row["kind"] for row in rows) else "",
+        "unfair": UNFAIR + (WEIGHED if compared.fair else NOT_WEIGHED) if any(row["kind"] for row in rows) else "",
         "turned": list(compared.turned()),
     }

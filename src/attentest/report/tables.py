@@ -85,7 +85,7 @@ def value_of(found: Estimate, statistic: str) -> str:
     """The estimate alone: a fraction in per cent, anything else with three decimals."""
     if found.judged == 0:
         return "not judged"
-    return f"{100 * found.value:.1f} %" if statistic == "fraction" else f"{found.value:.3f}"
+    return f"{100 * found.value:.1f} %" if statistic == "fraction" else _number(found.value, 3)
 
 
 def interval_of(found: Estimate, statistic: str) -> str:
@@ -93,7 +93,13 @@ def interval_of(found: Estimate, statistic: str) -> str:
     if found.judged == 0 or found.low != found.low:
         return ""
     scale, digits = (100, 1) if statistic == "fraction" else (1, 3)
-    return f"[{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"
+    return f"[{_number(scale * found.low, digits)}, {_number(scale * found.high, digits)}]"
+
+
+def _number(value: float, digits: int) -> str:
+    """The number with a true minus sign, and without one where it rounds to zero."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def reasons(findings: Findings, where: Mapping[str, str] | None = None) -> dict[str, int]:

@@ -8,7 +8,8 @@ central lines, which decide, and lines beside them, which can lower it and never
     ranks     states                       lowered by order
     stands    stands                       lowered by gradient, deletion, saliency, rationale, carries
     only      unique, or else adversary    a whole model that attends otherwise is a rival; weights found for one text,
-                                           apart from any model, count where no rival was trained
+                                           apart from any model, say less, and count where no rival was trained or
+                                           the trained ones settle nothing
 
 Two lines are about other models than this one, and break no link of that chain. They bound what a goal may claim
 (``CAUTIONS``): *needed*, because attention that the task does not need is owed no explanation, although this model may

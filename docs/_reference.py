@@ -216,6 +216,16 @@ def _presets_page() -> Iterator[str]:
     yield "What the plain name of an encoder stands for:"
     rows = [(f"`{e}`", *(f"`{_spelled(p.encoder(e))}`" for p in PRESETS.values())) for e in ENCODERS]
     yield _table(("", *PRESETS), rows)
+    yield "## Pairs of texts"
+    yield (
+        "The head of a model of pairs, and how long a model that answers questions is trained: attention finds the "
+        "sentence asked for late. "
+        "What a paper had for one corpus stands in a study file: `attentest study run jain_wallace_pairs --dry-run`."
+    )
+    trained = [p.training_for("answer") for p in PRESETS.values()]
+    rows = [("`head`", *(f"`{p.pair_head}`" for p in PRESETS.values()))]
+    rows += [(f"`{name}`, answers", *(f"`{getattr(t, name)}`" for t in trained)) for name in ("epochs", "patience")]
+    yield _table(("", *PRESETS), rows)
 
 
 def _spelled(encoder: Any) -> str:

@@ -8,7 +8,9 @@ import pytest
 import attentest
 from attentest.auditing import asked, describe_run, expected_cost
 from attentest.challenges import DEFAULT, THOROUGH
+from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import AttentestError, InputError, NotApplicable
+from attentest.models.heads import Joint, JointTanh
 from attentest.progress import Silent
 
 SMALL = {
@@ -59,9 +61,20 @@ def test_a_model_without_texts_asks_for_them(data, tmp_path):
         attentest.audit(first.folder.path, runs=tmp_path / "runs")
 
 
-def test_a_corpus_of_pairs_is_refused_rather_than_read_by_half(tmp_path):
-    with pytest.raises(NotApplicable, match="task 'answer'"):
-        attentest.audit(corpus="stories-1(train=20, dev=5, test=5)", runs=tmp_path / "runs")
+def test_a_corpus_of_translations_is_refused_rather_than_read_by_half(tmp_path):
+    split = Split.of(["a", "b"], [["ein", "hund"]] * 2, [0, 0], target=[["a", "dog"]] * 2)
+    splits = {"train": split, "dev": split, "test": split}
+    corpus = Corpus("dogs", ("translation",), splits, Provenance("made up", "none"), task="translate")
+    with pytest.raises(NotApplicable, match="task 'translate'"):
+        attentest.audit(corpus=corpus, runs=tmp_path / "runs")
+
+
+def test_a_corpus_of_questions_is_audited_and_more_patience_is_had_with_it(tmp_path):
+    run = describe_run(corpus="stories-1(train=20, dev=5, test=5)")
+    assert run.architecture.query == "separate"
+    assert run.architecture.head == Joint()
+    assert (run.training.epochs, run.training.patience) == (20, 8)
+    assert describe_run(corpus="stories-1", preset="paper").architecture.head == JointTanh()
 
 
 def test_nothing_else_hangs_on_the_package():

@@ -35,7 +35,10 @@ from attentest.studies.run import MODEL, VOCABULARY
 from attentest.studies.trained import reproducibly
 from attentest.training.checkpoints import load_network, load_vocabulary
 
-__all__ = ["METHODS", "explain", "named"]
+__all__ = ["METHODS", "SECOND", "explain", "named"]
+
+#: How the note begins that names the second text of a pair.
+SECOND = "The second text, which is not explained here: "
 
 #: What a text is explained with when nothing else is asked for: attention, and saliency of four kinds.
 METHODS = ("attention", "gradient_x_input", "integrated_gradients", "lrp", "deletion")
@@ -53,6 +56,7 @@ def explain(
     text: str | Sequence[str],
     model: str | Path = "latest",
     *,
+    second: str | Sequence[str] | None = None,
     methods: str | Sequence[str] | None = None,
     target: str | None = None,
     interactions: bool | str = False,
@@ -61,7 +65,8 @@ def explain(
 ) -> Explanation | list[Explanation]:
     """How much each word of a text (or of several) mattered to a run's model, by several methods.
 
-    ``model`` is a run's folder, its id or the beginning of it, or 'latest' among ``runs``. ``methods`` are explainers
+    ``model`` is a run's folder, its id or the beginning of it, or 'latest' among ``runs``. Where it reads pairs of
+    texts, ``second`` is the second text (or one for each text), and the first is explained. ``methods`` are explainers
     with their parameters, in a list or with commas between. ``target`` is the class to explain, by default the
     predicted one. ``interactions`` asks for pairs of words too: True, or the name of a method. ``tokenizer`` overrides
     how the run cut its texts.
@@ -76,13 +81,14 @@ def explain(
     loaded = _Loaded.of(find_run(str(model), Path(runs)))
     wanted = loaded.index_of(target)
     cut = loaded.cut(texts, tokenizer)
+    asked = loaded.seconds(texts, [second] if isinstance(second, str) else second, tokenizer)
     if paired is not None and (longest := max(map(len, cut.tokens))) > MOST_PAIRED:
         raise InputError(
             f"A text of {longest} words has {longest * (longest - 1) // 2:,} pairs: interactions are for texts of at "
             f"most {MOST_PAIRED} words. Give a shorter one, or leave interactions out."
         )
     with reproducibly():
-        found = _explained(loaded, texts, cut, chosen, paired, wanted, strict=methods is not None)
+        found = _explained(loaded, texts, cut, asked, chosen, paired, wanted, strict=methods is not None)
     return found[0] if isinstance(text, str) else found
 
 
@@ -140,6 +146,20 @@ class _Loaded:
                 raise InputError(f"{which} is empty: there is no word to explain. Give a text with words in it.")
         return cut
 
+    def seconds(
+        self, texts: Sequence[str], given: Sequence[str] | None, tokenizer: str | None
+    ) -> list[list[str]] | None:
+        """The second texts as tokens, where the model reads pairs."""
+        if not self.model.architecture.query:
+            if given is not None:
+                raise InputError("This run's model reads one text, so there is no place for a second: leave it out.")
+            return None
+        if given is None or len(given) != len(texts):
+            raise InputError(
+                f"This run's model reads pairs of texts: give a second text for each of the {len(texts)} (--second)."
+            )
+        return self.cut(given, tokenizer).tokens
+
     @property
     def described(self) -> str:
         """The model in a few words."""
@@ -151,6 +171,7 @@ def _explained(
     loaded: _Loaded,
     texts: Sequence[str],
     cut: Cut,
+    asked: list[list[str]] | None,
     chosen: tuple[Explainer, ...],
     paired: Interaction | None,
     wanted: int | None,
@@ -159,7 +180,7 @@ def _explained(
 ) -> list[Explanation]:
     """Texts of like length side by side; what is found for one does not depend on the others."""
     ids = [hashlib.sha256("\0".join(tokens).encode()).hexdigest() for tokens in cut.tokens]
-    split, subject = Split.of(ids, cut.tokens, [0] * len(ids)), loaded.model.at("word")
+    split, subject = Split.of(ids, cut.tokens, [0] * len(ids), second=asked), loaded.model.at("word")
     if loaded.model.architecture.structure == "hierarchical":
         split, _ = split_with_sentences(split)
     encoded = Encoded.of(split, loaded.vocabulary)
@@ -187,9 +208,13 @@ def _explained(
                 run=str(loaded.folder.path),
                 model=loaded.described,
                 tokenisation=cut.how,
-                notes=(*_notes(cut, unknown), *passed_over),
+                notes=(*_asked_with(asked, row), *_notes(cut, unknown), *passed_over),
             )
     return [done[row] for row in range(len(texts))]
+
+
+def _asked_with(asked: list[list[str]] | None, row: int) -> list[str]:
+    return [] if asked is None else [f"{SECOND}{' '.join(asked[row])}"]
 
 
 def _notes(cut: Cut, unknown: Sequence[bool]) -> list[str]:

@@ -109,7 +109,7 @@ def test_equal_sets_are_read_once(monkeypatch):
     read = []
     forward = model.attention.forward
     monkeypatch.setattr(
-        model.attention, "forward", lambda states, mask: read.append(len(mask)) or forward(states, mask)
+        model.attention, "forward", lambda states, mask, query: read.append(len(mask)) or forward(states, mask, query)
     )
     erased(model, batch, reading, torch.ones_like(keep), "delete")
     assert sum(read) == len(batch)
@@ -120,10 +120,10 @@ def test_where_memory_runs_out_the_texts_are_halved(monkeypatch):
     expected = erased(model, batch, reading, keep, "delete")
     forward = model.attention.forward
 
-    def scarce(states, mask):
+    def scarce(states, mask, query):
         if len(mask) > 5:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return forward(states, mask)
+        return forward(states, mask, query)
 
     monkeypatch.setattr(model.attention, "forward", scarce)
     ours = erased(model, batch, reading, keep, "delete")

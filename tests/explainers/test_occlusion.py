@@ -36,7 +36,7 @@ def test_occlusion_equals_captums_feature_ablation_for_any_class(encoder, classe
             assert torch.allclose(ours.float(), theirs[..., 0] * batch.mask, atol=1e-5)
 
 
-@pytest.mark.parametrize("attention", list(ATTENTIONS))
+@pytest.mark.parametrize("attention", [name for name in ATTENTIONS if name != "random"])
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)
 def test_replacing_each_token_with_shared_work_equals_reading_each_replaced_text(encoder, attention):
     split = made_up_split(low=1)

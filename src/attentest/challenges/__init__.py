@@ -13,6 +13,7 @@ from attentest.challenges.guide import Guide
 from attentest.challenges.input_invariance import InputInvariance
 from attentest.challenges.instances import Instances
 from attentest.challenges.permutation import Permutation
+from attentest.challenges.random_weights import RandomWeights
 from attentest.challenges.randomisation import Randomisation
 from attentest.challenges.rationale import Rationale
 from attentest.challenges.seed_variance import SeedVariance
@@ -32,6 +33,7 @@ CHALLENGES: Registry[Challenge] = Registry(
         "permutation": Permutation,
         "adversary": Adversary,
         "uniform": UniformAttention,
+        "random_weights": RandomWeights,
         "rationale": Rationale,
         "faithfulness": Faithfulness,
         "certificates": Certificates,

@@ -39,6 +39,8 @@ class Examination:
     seed: int
     tokens: pa.ListArray
     rationale: Bool[Tensor, "batch token"] | None = None
+    #: The words of the second texts, where there are any.
+    second: pa.ListArray | None = None
     #: Where the marks come from: "planted" (the corpus's generator knows), "human", or "" when nobody said.
     marks: str = ""
     #: What each person marked, where the corpus keeps it.

@@ -8,6 +8,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, ragged
+from attentest.explainers import EXPLAINERS
+from attentest.models.subject import Subject
 from attentest.store.findings import Measure
 
 __all__ = ["Instances"]
@@ -23,11 +25,19 @@ class Instances(Challenge):
     explainers: tuple[str, ...] = ("gradient", "gradient_state", "leave_one_out", "state_erasure", "state_evidence")
     #: Keep tokens, attention, logits and scores too; without them a run is small, but no page can show a text.
     per_token: bool = True
+    #: Explainers of the second text of a pair, as gradient, leave_one_out; their scores are kept as second_gradient, ….
+    second_explainers: tuple[str, ...] = ()
 
     @property
     def explained_by(self) -> tuple[str, ...]:
         """The explainers whose scores are kept."""
-        return self.explainers if self.per_token else ()
+        return (*self.explainers, *self.second_explainers) if self.per_token else ()
+
+    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+        """Needs a second text where one is to be explained."""
+        if self.second_explainers and not subject.has_second_text:
+            return "there is no second text to explain"
+        return None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -59,5 +69,16 @@ class Instances(Challenge):
                 columns[explainer] = ragged(examination.scores(explainer), mask)
             if examination.rationale is not None:
                 columns["rationale"] = ragged(examination.rationale, mask)
+            if examination.second is not None:
+                columns["second"] = examination.second
+            if self.second_explainers:
+                columns |= self._of_second(examination)
         columns["not_judged"] = pa.nulls(len(batch), pa.string())
         return pa.table(columns)
+
+    def _of_second(self, examination: Examination) -> dict[str, pa.Array]:
+        """The scores of the second texts' words."""
+        subject, batch = examination.subject.second_text(), examination.batch.swapped()
+        reading = subject.read(batch)
+        scores = {e: EXPLAINERS.parse(e).scores(subject, batch, reading).double() for e in self.second_explainers}
+        return {f"second_{name}": ragged(values, batch.mask) for name, values in scores.items()}

@@ -23,6 +23,7 @@ def audit(
     test: o.Test = None,
     text_column: o.TextColumn = None,
     label_column: o.LabelColumn = None,
+    second_column: o.SecondColumn = None,
     id_column: o.IdColumn = None,
     tokenizer: o.Tokenizer = None,
     max_tokens: o.MaxTokens = 1000,
@@ -33,6 +34,7 @@ def audit(
     encoder: o.Encoder = "bilstm",
     structure: o.Structure = "flat",
     attention: o.Attention = "additive",
+    query: o.Query = None,
     site: o.Site = "",
     head: o.Head = None,
     embedding: o.Embedding = 300,
@@ -96,6 +98,7 @@ def train(
     test: o.Test = None,
     text_column: o.TextColumn = None,
     label_column: o.LabelColumn = None,
+    second_column: o.SecondColumn = None,
     id_column: o.IdColumn = None,
     tokenizer: o.Tokenizer = None,
     max_tokens: o.MaxTokens = 1000,
@@ -103,6 +106,7 @@ def train(
     encoder: o.Encoder = "bilstm",
     structure: o.Structure = "flat",
     attention: o.Attention = "additive",
+    query: o.Query = None,
     head: o.Head = None,
     embedding: o.Embedding = 300,
     vectors: o.Vectors = None,
@@ -149,6 +153,7 @@ CHOICES = frozenset(
         "test",
         "text_column",
         "label_column",
+        "second_column",
         "id_column",
         "tokenizer",
         "max_tokens",
@@ -156,6 +161,7 @@ CHOICES = frozenset(
         "encoder",
         "structure",
         "attention",
+        "query",
         "site",
         "head",
         "embedding",
@@ -186,7 +192,8 @@ def introduce(run: Run, terminal: Terminal) -> None:
         terminal.say(f"        {line}")
     made = f"of {run.model_from.path}" if run.model_from is not None else f"seed {run.seed}"
     where = f" over {items_of(fields)}s" if "structure" in model else ""
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}, {made}")
+    asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}, {made}")
     if seen := run.seen_in_training():
         terminal.say(
             f"        {seen} of the texts to examine were in the model's training: the verdict is about those too"

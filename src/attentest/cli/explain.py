@@ -27,6 +27,9 @@ def explain(
     model: Annotated[
         str, typer.Option(metavar="RUN", help="A run's folder, its id or the beginning of it, or 'latest'.")
     ] = "latest",
+    second: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The second text, for a model of pairs; the first is explained.")
+    ] = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,6 +78,7 @@ def explain(
         found = explain_text(
             given,
             model,
+            second=second,
             methods=methods or None,
             target=target,
             interactions=interaction_method if interactions else False,
@@ -99,11 +103,13 @@ def explain(
 
 def _beside_the_run(found: Explanation) -> Path:
     """The page in the run's folder, named by the text, the class and the methods: the same question, the same file."""
+    from attentest.explaining import SECOND
     from attentest.store.atomic import make_folder
 
     folder = Path(found.run) / FOLDER
     make_folder(folder)
-    asked = json.dumps([found.tokens, found.target, list(found.scores), found.pairs and found.pairs.name])
+    second = [note for note in found.notes if note.startswith(SECOND)]
+    asked = json.dumps([found.tokens, found.target, list(found.scores), found.pairs and found.pairs.name, *second])
     words = re.sub(r"[^a-z0-9]+", "-", " ".join(found.tokens[:6]).lower()).strip("-")[:40]
     return found.save(folder / f"{words or 'text'}-{hashlib.sha256(asked.encode()).hexdigest()[:6]}.html")
 

@@ -21,6 +21,10 @@ TextColumn = Annotated[
 LabelColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="The column that holds the label; guessed when obvious.")
 ]
+SecondColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="For pairs: the column of the text that attention is asked with, not weighed."),
+]
 IdColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The column that holds ids; default: row numbers.")]
 Tokenizer = Annotated[str | None, typer.Option(metavar="NAME", help="english (spaCy) or whitespace.")]
 MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Longer texts are left out, counted and named.")]
@@ -41,9 +45,19 @@ Site = Annotated[
         metavar="NAME", help="Which attention is examined: sentence (default) or word, for hierarchical models."
     ),
 ]
-Attention = Annotated[str, typer.Option(metavar="NAME", help="additive, dot or uniform.")]
+Attention = Annotated[str, typer.Option(metavar="NAME", help="additive, dot, uniform or random.")]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="For pairs, how the second text is read: separate (default), shared or conditional."
+    ),
+]
 Head = Annotated[
-    str | None, typer.Option(metavar="NAME", help="sigmoid or softmax; default: by the number of classes.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="sigmoid or softmax; for pairs also joint or joint_tanh; default: by the number of classes and texts.",
+    ),
 ]
 Embedding = Annotated[int, typer.Option(metavar="N", min=1, help="Size of the word embeddings.")]
 Vectors = Annotated[

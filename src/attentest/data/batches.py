@@ -15,6 +15,7 @@ from attentest.data.corpus import Split
 from attentest.data.sentence_rows import Sentences
 from attentest.data.sentences import labels_of
 from attentest.data.vocabulary import END, PAD, START, Vocabulary
+from attentest.errors import InputError
 
 __all__ = ["Batch", "Encoded", "Sequences", "bucketed", "shuffled"]
 
@@ -37,6 +38,17 @@ class Sequences:
         """Without the positions beyond, which hold padding."""
         sentences = None if self.sentences is None else self.sentences.narrowed(width)
         return Sequences(self.tokens[:, :width], self.lengths, self.mask[:, :width], sentences)
+
+    def without_each(self) -> Sequences:
+        """Every text once for each of its positions, and without it: [batch × position] rows.
+
+        Beyond its end a text has nothing to lose, and such a row means nothing.
+        """
+        width = self.tokens.shape[1]
+        here = torch.arange(width - 1, device=self.tokens.device)
+        kept = here + (here >= torch.arange(width, device=here.device)[:, None])
+        tokens, mask = (values[:, kept].flatten(0, 1) for values in (self.tokens, self.mask))
+        return Sequences(tokens, (self.lengths - 1).repeat_interleave(width), mask)
 
     def to(self, device: torch.device) -> Sequences:
         """The same sequences on another device."""
@@ -64,6 +76,12 @@ class Batch:
     def narrowed(self, width: int) -> Batch:
         """The same texts, when none is longer than ``width`` positions, without the padding beyond them."""
         return Batch(self.text.narrowed(width), self.labels, self.rows, self.keys, self.second)
+
+    def swapped(self) -> Batch:
+        """The second texts in the place of the first, and the first in theirs."""
+        if self.second is None:
+            raise InputError("These texts have no second text to put in their place.")
+        return Batch(self.second, self.labels, self.rows, self.keys, self.text)
 
     @property
     def mask(self) -> Bool[Tensor, "batch token"]:
@@ -113,6 +131,11 @@ class Encoded:
         """The number of tokens of every text."""
         return np.diff(self.text[1])
 
+    @property
+    def second_lengths(self) -> np.ndarray | None:
+        """The number of tokens of every second text, where there are any."""
+        return None if self.second is None else np.diff(self.second[1])
+
     def batch(self, rows: np.ndarray) -> Batch:
         """These rows as one padded batch."""
         return Batch(
@@ -152,15 +175,19 @@ def bucketed(encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048) -> Iter
     for start in range(0, len(encoded), chunk):
         rows = np.arange(start, min(start + chunk, len(encoded)))
         ordered = rows[np.argsort(encoded.lengths[rows], kind="stable")]
-        yield [encoded.batch(part) for part in _within(ordered, encoded.lengths, tokens)]
+        yield [encoded.batch(part) for part in _within(ordered, encoded.lengths, encoded.second_lengths, tokens)]
 
 
-def _within(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> Iterator[np.ndarray]:
-    """Rows sorted by length, cut so that rows × longest stays within the budget."""
+def _within(rows: np.ndarray, lengths: np.ndarray, seconds: np.ndarray | None, tokens: int) -> Iterator[np.ndarray]:
+    """Rows sorted by length, cut so that rows × longest, of both texts, stays within the budget."""
+    beside = np.zeros(len(rows), np.int64) if seconds is None else seconds[rows] + 2
     start = 0
     while start < len(rows):
-        end = start + 1
-        while end < len(rows) and (end + 1 - start) * (lengths[rows[end]] + 2) <= tokens:
+        end, widest = start + 1, beside[start]
+        while end < len(rows):
+            widest = max(widest, beside[end])
+            if (end + 1 - start) * (lengths[rows[end]] + 2 + widest) > tokens:
+                break
             end += 1
         yield rows[start:end]
         start = end

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.models.attention import ATTENTIONS, Additive, Attention
-from attentest.models.encoders import ENCODERS, BiLSTM, Encoder
+from attentest.models.attention import ATTENTIONS, Additive, Attention, Random
+from attentest.models.encoders import ENCODERS, BiGRU, BiLSTM, Encoder
 from attentest.models.heads import HEADS, Head
 from attentest.registry import text_of
 
-__all__ = ["STRUCTURES", "Architecture"]
+__all__ = ["QUERIES", "STRUCTURES", "Architecture"]
 
 #: "flat": one attention over the words of a text; "hierarchical": one over the words of each sentence, one over these.
 STRUCTURES = ("flat", "hierarchical")
+#: How the second text of a pair becomes the query of the attention over the first: by embeddings and an encoder of its
+#: own (Jain & Wallace), by those of the first text, or by an encoder of its own that goes on from where the first one
+#: ended (Rocktäschel et al. 2016: conditional encoding, one table of embeddings).
+QUERIES = ("separate", "shared", "conditional")
 
 
 @dataclass(frozen=True)
@@ -24,14 +28,29 @@ class Architecture:
 
     encoder: Encoder = field(default_factory=BiLSTM)
     attention: Attention = field(default_factory=Additive)
-    #: None: one sigmoid for two classes, a softmax for more.
+    #: None: one sigmoid for two classes, a softmax for more; for pairs of texts, joint.
     head: Head | None = None
     embedding: int = 300
     structure: str = "flat"
+    #: "": one text. Else one of QUERIES: there is a second text, and it is the query.
+    query: str = ""
 
     def __post_init__(self) -> None:
         if self.structure not in STRUCTURES:
             raise InputError(f"structure={self.structure!r} must be one of {', '.join(STRUCTURES)}.")
+        if self.query not in ("", *QUERIES):
+            raise InputError(f"query={self.query!r} must be one of {', '.join(QUERIES)}.")
+        if self.structure != "flat" and self.query:
+            raise InputError(f"structure={self.structure!r} reads one text, not a pair. Use structure flat.")
+        if self.structure != "flat" and isinstance(self.attention, Random):
+            raise InputError(f"Attention 'random' is for flat models, not for structure {self.structure!r}.")
+        if self.query == "conditional" and not isinstance(self.encoder, BiLSTM | BiGRU):
+            raise InputError(
+                f"query='conditional' goes on from the last state of a recurrent encoder, which {self.encoder.name!r} "
+                "is not. Use bilstm or bigru, or query separate."
+            )
+        if self.head is not None and self.head.sees_query and not self.query:
+            raise InputError(f"Head {self.head.name!r} sees a second text, and there is none: use sigmoid or softmax.")
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -47,6 +66,7 @@ class Architecture:
             "head": head,
             "embedding": self.embedding,
             **({} if self.structure == "flat" else {"structure": self.structure}),
+            **({"query": self.query} if self.query else {}),
         }
 
     @classmethod
@@ -59,4 +79,5 @@ class Architecture:
             None if head is None else HEADS.parse(head),
             int(record["embedding"]),
             record.get("structure", "flat"),
+            record.get("query", ""),
         )

@@ -8,14 +8,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 
-from attentest.errors import NotApplicable
+from attentest.errors import InputError, NotApplicable
+from attentest.measures.chance import uniforms
 from attentest.models.signals import AnySignal
 from attentest.registry import Registry
 
-__all__ = ["ATTENTIONS", "Additive", "Attention", "AttentionNetwork", "ScaledDot", "Uniform", "masked_softmax"]
+__all__ = [
+    "ATTENTIONS",
+    "Additive",
+    "Attention",
+    "AttentionNetwork",
+    "Random",
+    "ScaledDot",
+    "Uniform",
+    "masked_softmax",
+]
 
 
 def quick_tanh(x: Tensor) -> Tensor:
@@ -36,26 +46,33 @@ class AttentionNetwork(nn.Module, ABC):
 
     #: The linear map from states to keys.
     keys: nn.Linear
+    #: Whether its query is the instance itself, by its random key, and not a second text's state.
+    asks_the_instance: ClassVar[bool] = False
 
     @abstractmethod
     def weigh(
         self,
         keys: Float[Tensor, "*batch token key"],
-        mask: Bool[Tensor, "*batch token"],
-        query: Float[Tensor, "*batch query"] | None = None,
+        mask: Bool[Tensor, "*#batch token"],
+        query: Shaped[Tensor, "*#batch query"] | None = None,
     ) -> Float[Tensor, "*batch token"]:
         """Weights that are zero outside the mask and sum to one inside it."""
 
     def forward(
         self,
         states: Float[Tensor, "*batch token state"],
-        mask: Bool[Tensor, "*batch token"],
-        query: Float[Tensor, "*batch query"] | None = None,
+        mask: Bool[Tensor, "*#batch token"],
+        query: Shaped[Tensor, "*#batch query"] | None = None,
     ) -> Float[Tensor, "*batch token"]:
         """Weights of the states."""
         return self.weigh(self.keys(states), mask, query)
 
-    def replay(self, states: AnySignal, mask: Bool[Tensor, "batch token"]) -> AnySignal:
+    def replay(
+        self,
+        states: AnySignal,
+        mask: Bool[Tensor, "batch token"],
+        query: Shaped[Tensor, "batch query"] | None = None,
+    ) -> AnySignal:
         """The weights again, as a signal: what lrp and deep_lift follow."""
         raise NotApplicable(f"Attention network {type(self).__name__} has no replay, which lrp and deep_lift need.")
 
@@ -103,7 +120,23 @@ class Uniform(Attention):
         return UniformNetwork(size)
 
 
-ATTENTIONS: Registry[Attention] = Registry("attention", {"additive": Additive, "dot": ScaledDot, "uniform": Uniform})
+@dataclass(frozen=True)
+class Random(Attention):
+    """Weights drawn from U(0, 1) and normalised, in training and after (Vashishth et al.).
+
+    Training draws anew in every pass; a trained model gives a text the same weights whenever it reads it.
+    """
+
+    name: ClassVar[str] = "random"
+
+    def build(self, size: int, query: int | None = None) -> AttentionNetwork:
+        """Nothing to learn."""
+        return RandomNetwork(size)
+
+
+ATTENTIONS: Registry[Attention] = Registry(
+    "attention", {"additive": Additive, "dot": ScaledDot, "uniform": Uniform, "random": Random}
+)
 
 
 class AdditiveNetwork(AttentionNetwork):
@@ -122,9 +155,13 @@ class AdditiveNetwork(AttentionNetwork):
         layer = keys.tanh() if torch.is_grad_enabled() else quick_tanh(keys)
         return masked_softmax(self.vector(layer)[..., 0], mask)
 
-    def replay(self, states: AnySignal, mask: Tensor) -> AnySignal:
-        """A hidden layer, a vector, a softmax."""
-        energies = states.linear(self.keys).activated(torch.tanh).linear(self.vector)
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
+        """A hidden layer, a vector, a softmax; to the hidden layer a query is one bias more."""
+        weight, bias = self.keys.weight.detach(), self.keys.bias.detach()
+        if self.of_query is not None and query is not None:
+            bias = bias + self.of_query(query).detach()[:, None]
+        layer = states.map(lambda h: h @ weight.T).settled(bias)
+        energies = layer.activated(torch.tanh).linear(self.vector)
         return energies.map(lambda e: e[..., 0]).softmax(mask)
 
 
@@ -141,9 +178,12 @@ class ScaledDotNetwork(AttentionNetwork):
         energies = keys[..., 0] if query is None else (keys @ query[..., None])[..., 0]
         return masked_softmax(energies / self.scale, mask)
 
-    def replay(self, states: AnySignal, mask: Tensor) -> AnySignal:
-        """A product with the learned query, a softmax."""
-        return states.linear(self.keys).map(lambda e: e[..., 0] / self.scale).softmax(mask)
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
+        """A product with the query, a softmax."""
+        keys = states.linear(self.keys)
+        if query is None:
+            return keys.map(lambda e: e[..., 0] / self.scale).softmax(mask)
+        return keys.map(lambda e: (e @ query[..., None])[..., 0] / self.scale).softmax(mask)
 
 
 class UniformNetwork(AttentionNetwork):
@@ -158,6 +198,45 @@ class UniformNetwork(AttentionNetwork):
         mask = mask.expand(keys.shape[:-1])
         return masked_softmax(keys.new_zeros(mask.shape), mask)
 
-    def replay(self, states: AnySignal, mask: Tensor) -> AnySignal:
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
         """The same, whatever the states."""
         return states.map(lambda s: 0 * s[..., 0]).softmax(mask)
+
+
+class RandomNetwork(AttentionNetwork):
+    """u_t / Σ u, with u from U(0, 1): numbers of the model's seed, the instance and the token."""
+
+    asks_the_instance = True
+    seed: Tensor
+    passes: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.keys = nn.Linear(size, 1, bias=False).requires_grad_(False)
+        self.register_buffer("seed", torch.randint(2**31, ()))
+        self.register_buffer("passes", torch.zeros((), dtype=torch.long))
+
+    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
+        """New weights in every pass of training, always the same after it."""
+        if self.training:
+            self.passes += 1
+        drawn = self._drawn(mask, query, int(self.passes) if self.training else 0).to(keys.dtype)
+        drawn = torch.where(mask, drawn, 0.0).expand(keys.shape[:-1])
+        return drawn / drawn.sum(-1, keepdim=True).clamp(min=torch.finfo(drawn.dtype).tiny)
+
+    def _drawn(
+        self, mask: Bool[Tensor, "*#batch token"], query: Shaped[Tensor, "*#batch query"] | None, number: int
+    ) -> Float[Tensor, "*batch token"]:
+        """The numbers before they are normalised, counted along the real tokens."""
+        if query is None:
+            raise InputError("Attention 'random' needs the instances' keys: it is for flat models. Use structure flat.")
+        shape = torch.broadcast_shapes(query.shape[:-1], mask.shape[:-1])
+        keys, masks = query[..., 0].expand(shape).flatten(), mask.expand(*shape, -1).reshape(-1, mask.shape[-1])
+        drawn = uniforms(keys, 1, masks.shape[1], int(self.seed), f"attention/{number}", masks)
+        # Above zero, so that no text of one token is left without weight.
+        return (1.0 - drawn).view(*shape, -1)
+
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
+        """The same, whatever the states."""
+        energies = self._drawn(mask, query, 0).log()
+        return states.map(lambda s: 0 * s[..., 0]).settled(energies).softmax(mask)

@@ -14,6 +14,9 @@ from attentest.models.signals import AnySignal
 
 __all__ = ["CONVERGED", "BidirectionalNetwork", "converged", "reversal"]
 
+#: A direction's last state, of a GRU, or state and cell, of an LSTM.
+Ended = Tensor | tuple[Tensor, Tensor]
+
 #: A deletion whose state has come back this close to the undisturbed one, in units of rounding, changes nothing more.
 CONVERGED = 4
 
@@ -37,12 +40,29 @@ class BidirectionalNetwork(EncoderNetwork):
     def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
         """One direction's states, step by step, as a signal."""
 
-    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
-        """Both directions, side by side."""
+    def forward(self, embeddings: Tensor, lengths: Tensor, start: tuple[Ended, Ended] | None = None) -> Tensor:
+        """Both directions, side by side; each begins at zero, or where another text's ended."""
         flip = reversal(lengths, embeddings.shape[1])[..., None]
-        before, _ = self.rightward(embeddings)
-        after, _ = self.leftward(embeddings.gather(1, flip.expand_as(embeddings)))
+        first, second = (None, None) if start is None else start
+        before, _ = self.rightward(embeddings, first)
+        after, _ = self.leftward(embeddings.gather(1, flip.expand_as(embeddings)), second)
         return torch.cat([before, after.gather(1, flip.expand_as(after))], dim=-1)
+
+    def ended(self, embeddings: Tensor, lengths: Tensor) -> tuple[Ended, Ended]:
+        """Where each direction ends, cells included: what another text's encoding may begin with."""
+        flip = reversal(lengths, embeddings.shape[1])[..., None]
+        sides = (self.rightward, embeddings), (self.leftward, embeddings.gather(1, flip.expand_as(embeddings)))
+        right, left = (
+            side(nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False))[1]
+            for side, x in sides
+        )
+        return right, left
+
+    def summary(self, states: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """The last states of both directions, joined."""
+        hidden = self.size // 2
+        rows = torch.arange(len(lengths), device=lengths.device)
+        return torch.cat([states[rows, lengths - 1, :hidden], states[:, 0, hidden:]], dim=-1)
 
     def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
         """Deletion d changes rightward states after d and leftward states before d, and only those."""

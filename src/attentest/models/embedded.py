@@ -16,11 +16,11 @@ from attentest.data.batches import Batch
 from attentest.data.vocabulary import END, PAD, UNKNOWN
 from attentest.errors import InputError
 from attentest.models.architecture import Architecture
-from attentest.models.heads import HeadNetwork, OneSigmoid, Softmax
+from attentest.models.heads import HeadNetwork, Joint, OneSigmoid, Softmax
 from attentest.models.network import Network
 from attentest.models.subject import BASELINES
 
-__all__ = ["EmbeddedNetwork"]
+__all__ = ["EmbeddedNetwork", "baseline_of"]
 
 N = TypeVar("N", bound="EmbeddedNetwork")
 
@@ -63,9 +63,9 @@ class EmbeddedNetwork(Network):
     def _new_above(self, part: str) -> nn.Module:
         """A part above the embeddings; those below it are there already."""
 
-    def _new_head(self, size: int) -> HeadNetwork:
-        head = self.architecture.head or (OneSigmoid() if self.classes == 2 else Softmax())
-        return head.build(size, self.classes)
+    def _new_head(self, size: int, query: int | None = None) -> HeadNetwork:
+        usual = Joint() if query is not None else OneSigmoid() if self.classes == 2 else Softmax()
+        return (self.architecture.head or usual).build(size, self.classes, query)
 
     @property
     def device(self) -> torch.device:
@@ -79,14 +79,7 @@ class EmbeddedNetwork(Network):
 
     def baseline(self, kind: str) -> Float[Tensor, " embedding"]:
         """Zeros, the mean over the words, or the unknown word's embedding."""
-        table = self.embedding.weight.detach()
-        if kind == "zero":
-            return torch.zeros_like(table[0])
-        if kind == "mean":
-            return table[END + 1 :].mean(0)
-        if kind == "mask":
-            return table[UNKNOWN]
-        raise InputError(f"baseline {kind!r} must be one of {', '.join(BASELINES)}.")
+        return baseline_of(self.embedding, kind)
 
     def randomised(self: N, parts: tuple[str, ...], seed: int) -> N:
         """Another network that shares every part but these; a part's new weights depend on seed and part alone."""
@@ -109,3 +102,15 @@ class EmbeddedNetwork(Network):
                     network = self._new(part)
                 self._drawn[key] = network.to(like.device, like.dtype).train(self.training)
             return self._drawn[key]
+
+
+def baseline_of(embedding: nn.Embedding, kind: str) -> Float[Tensor, " embedding"]:
+    """Zeros, the mean over the words of a table, or its unknown word."""
+    table = embedding.weight.detach()
+    if kind == "zero":
+        return torch.zeros_like(table[0])
+    if kind == "mean":
+        return table[END + 1 :].mean(0)
+    if kind == "mask":
+        return table[UNKNOWN]
+    raise InputError(f"baseline {kind!r} must be one of {', '.join(BASELINES)}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError, NotApplicable
@@ -34,6 +34,16 @@ class EncoderNetwork(nn.Module, ABC):
         plus: Float[Tensor, " out"],
     ) -> Float[Tensor, "batch deleted token out"]:
         """States·onto + plus of the sequence without position d, for every d (undefined at d; no gradient)."""
+
+    def summary(
+        self,
+        states: Float[Tensor, "batch token state"],
+        lengths: Int[Tensor, " batch"],
+        mask: Bool[Tensor, "batch token"],
+    ) -> Float[Tensor, "batch state"]:
+        """The whole sequence as one state, for use as a query: the mean over its real tokens."""
+        total = (states * mask[..., None]).sum(1)
+        return total / mask.sum(-1, keepdim=True).clamp(min=1)
 
     def replay(self, embeddings: AnySignal, lengths: Int[Tensor, " batch"]) -> AnySignal:
         """The states again, as a signal: what lrp and deep_lift follow."""

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch
-from attentest.models.classifier import Classifier
+from attentest.models.classifier import Classifier, is_shareable
 from attentest.models.copies import copies
 from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, ConvolutionNetwork
 from attentest.models.recurrence import recurrence
@@ -68,7 +68,7 @@ def line_through(
     held: Float[Tensor, "batch token"] | None = None,
 ) -> Line:
     """The line of a batch, with as much shared as the subject allows."""
-    if isinstance(subject, Classifier) and type(subject).read is Classifier.read:
+    if is_shareable(subject):
         if isinstance(subject.encoder, BiLSTMNetwork):
             return _BiLSTMLine(subject, batch, start, direction, held)
         if isinstance(subject.encoder, AverageNetwork):
@@ -104,16 +104,22 @@ class _ClassifierLine(Line):
 
     subject: Classifier
 
+    def __init__(self, subject: Classifier, batch: Batch, held: Tensor | None) -> None:
+        super().__init__(subject, batch, held)
+        with torch.no_grad():
+            self.asked = subject.asked(batch)
+
     def _read(self, base: Tensor, rows: Tensor, at: Tensor) -> Tensor:
         lengths = self.batch.text.lengths[rows]
         width = int(lengths.max())
         states = self._states(base, rows, at, lengths, width)
+        asked = self.asked[rows].each
         if self.held is None:
             mask = self.batch.mask[rows, None, :width].expand(states.shape[:-1])
-            weights = self.subject.attention(states, mask)
+            weights = self.subject.attention(states, mask, asked.attention)
         else:
             weights = self.held[rows, None, :width]
-        logits: Tensor = self.subject.head((weights[..., None, :] @ states)[..., 0, :])
+        logits: Tensor = self.subject.head((weights[..., None, :] @ states)[..., 0, :], asked.head)
         return logits
 
     @abstractmethod

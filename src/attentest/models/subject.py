@@ -140,6 +140,15 @@ class Subject(ABC):
         raise NotImplementedError(site)
 
     @property
+    def has_second_text(self) -> bool:
+        """Whether it reads pairs of texts, and the second one can be explained."""
+        return False
+
+    def second_text(self) -> Subject:
+        """The same model, explained at the second text of a pair: it takes batches that are swapped."""
+        raise NotApplicable(f"{type(self).__name__} has no second text to explain here.")
+
+    @property
     @abstractmethod
     def device(self) -> torch.device:
         """Where the subject computes."""

@@ -20,7 +20,7 @@ from attentest.models.attention import (
     quick_tanh,
 )
 from attentest.models.bidirectional import CONVERGED, reversal
-from attentest.models.classifier import Classifier
+from attentest.models.classifier import Classifier, is_shareable
 from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, ConvolutionNetwork, EncoderNetwork
 from attentest.models.subject import Subject
 
@@ -30,8 +30,8 @@ __all__ = ["replace_each", "replaceable"]
 def replaceable(subject: Subject) -> TypeGuard[Classifier]:
     """Whether ``replace_each`` knows this subject."""
     return (
-        isinstance(subject, Classifier)
-        and type(subject).read is Classifier.read
+        is_shareable(subject)
+        and not subject.architecture.query
         and type(subject.encoder) in (BiLSTMNetwork, ConvolutionNetwork, AverageNetwork)
         and type(subject.attention) in (AdditiveNetwork, ScaledDotNetwork, UniformNetwork)
     )

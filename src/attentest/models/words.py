@@ -8,7 +8,6 @@ subject that is not known is read text by text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeGuard
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +15,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.models.bidirectional import reversal
-from attentest.models.classifier import Classifier
+from attentest.models.classifier import Classifier, is_shareable
 from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, EncoderNetwork
 from attentest.models.subject import Subject
 
@@ -29,7 +28,7 @@ States = Callable[[Tensor, Tensor], Tensor]
 
 def words_of(subject: Subject, batch: Batch) -> tuple[Float[Tensor, "word embedding"], Int[Tensor, "batch position"]]:
     """The different embeddings of a batch, and which of them stands at each position."""
-    if _known(subject):
+    if is_shareable(subject):
         tokens, index = batch.text.tokens.unique(return_inverse=True)
         return subject.embedding.weight.detach()[tokens], index
     embeddings = subject.embed(batch).detach()
@@ -39,13 +38,9 @@ def words_of(subject: Subject, batch: Batch) -> tuple[Float[Tensor, "word embedd
 
 def reader_of(subject: Subject, words: Float[Tensor, "word embedding"]) -> Reader:
     """How to read any texts made of these words, without gradients."""
-    if _known(subject):
+    if is_shareable(subject):
         return _shared(subject, words)
     return lambda batch, index: subject.read(batch, embeddings=words[index]).logits
-
-
-def _known(subject: Subject) -> TypeGuard[Classifier]:
-    return isinstance(subject, Classifier) and type(subject).read is Classifier.read
 
 
 def _shared(subject: Classifier, words: Tensor) -> Reader:
@@ -53,8 +48,9 @@ def _shared(subject: Classifier, words: Tensor) -> Reader:
 
     def read(batch: Batch, index: Tensor) -> Tensor:
         states = states_of(index, batch.text.lengths)
-        weights = subject.attention(states, batch.mask)
-        logits: Tensor = subject.head((weights[..., None, :] @ states)[..., 0, :])
+        asked = subject.asked(batch)
+        weights = subject.attention(states, batch.mask, asked.attention)
+        logits: Tensor = subject.head((weights[..., None, :] @ states)[..., 0, :], asked.head)
         return logits
 
     return read

@@ -328,6 +328,7 @@ def _examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[s
             "id": key,
             "why": why,
             "tokens": len(text["tokens"]),
+            "second": " ".join(visible_token(token, LONGEST) for token in text.get("second") or ()),
             "gold": _name(names, text["label"]),
             "predicted": _name(names, text["predicted"]),
             "colour": palette.colours[palette.group_of[text["predicted"]]],

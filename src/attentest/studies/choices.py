@@ -14,6 +14,7 @@ from attentest.data.corpora import CORPORA
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import AttentestError, InputError, UnknownName, suggestion
 from attentest.explainers import EXPLAINERS
+from attentest.models.architecture import Architecture
 from attentest.models.attention import ATTENTIONS
 from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
@@ -69,6 +70,8 @@ def _check_name(key: str, value: Any) -> None:
         raise UnknownName("tokenizer", value, TOKENIZERS)
     elif key == "learning_rate":
         Training(learning_rate=value)
+    elif key == "query":
+        Architecture(query=value)
     elif key == "removal":
         EXPLAINERS.parse(value)
     elif key == "removal_share":
@@ -87,18 +90,20 @@ def check_together(choices: Mapping[str, Any], label: str) -> None:
         raise InputError(f"cell {label}: it has both 'corpus' and 'data'; a run reads one of them.")
     if "test" in choices and "data" not in choices:
         raise InputError(f"cell {label}: 'test' needs 'data', the file to train on.")
-    for key in ("text_column", "label_column", "id_column", "tokenizer"):
+    for key in ("text_column", "label_column", "second_column", "id_column", "tokenizer"):
         if key in choices and "data" not in choices:
             raise InputError(f"cell {label}: {key!r} is for files; a corpus by name has its own. Leave it out.")
     if ("removal" in choices) != ("removal_share" in choices):
         raise InputError(f"cell {label}: 'removal' names an explainer, 'removal_share' how much goes: give both.")
     if "corpus" in choices:
         task = getattr(CORPORA.parse(choices["corpus"]), "task", "single")
-        if task != "single":
+        if task == "translate":
             raise InputError(
-                f"cell {label}: corpus {choices['corpus']!r} has a second text or a target (task {task!r}); this "
-                "version trains classifiers of one text."
+                f"cell {label}: corpus {choices['corpus']!r} has a text to generate (task {task!r}); this version "
+                "trains classifiers."
             )
+        if task == "single" and "query" in choices:
+            raise InputError(f"cell {label}: 'query' is for pairs of texts; {choices['corpus']!r} has one text.")
     if choices.get("head") == "sigmoid" and (classes := _classes(choices)) not in (None, 2):
         raise InputError(f"cell {label}: one sigmoid tells two classes apart, {choices['corpus']!r} has {classes}.")
 

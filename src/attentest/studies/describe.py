@@ -15,8 +15,8 @@ from attentest.data.files import corpus_from_files
 from attentest.data.location import data_folder
 from attentest.data.sentences import with_sentences
 from attentest.errors import InputError, NotApplicable
+from attentest.models.architecture import QUERIES, Architecture
 from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
 from attentest.store.folder import RunFolder
@@ -27,7 +27,7 @@ __all__ = ["describe_run", "vectors_file"]
 
 #: The choices that make a model.
 MAKING = (
-    *("min_frequency", "encoder", "structure", "attention", "head", "embedding", "vectors"),
+    *("min_frequency", "encoder", "structure", "attention", "query", "head", "embedding", "vectors"),
     *("preset", "epochs", "batch_size", "learning_rate", "clip", "patience"),
     *("removal", "removal_share", "removal_by"),
 )
@@ -41,6 +41,7 @@ def describe_run(
     test: str | Path | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
+    second_column: str | None = None,
     id_column: str | None = None,
     tokenizer: str | None = None,
     max_tokens: int = 1000,
@@ -48,6 +49,7 @@ def describe_run(
     encoder: str = "bilstm",
     structure: str = "flat",
     attention: str = "additive",
+    query: str | None = None,
     site: str = "",
     head: str | None = None,
     embedding: int = 300,
@@ -78,16 +80,16 @@ def describe_run(
     source = None if model is None else _run_folder(Path(model))
     defaults = preset_named(preset)
     built = defaults.encoder(encoder)
-    architecture = Architecture(
+    parts = Architecture(
         ENCODERS.parse(built) if isinstance(built, str) else built,
         ATTENTIONS.parse(attention),
-        None if head is None else HEADS.parse(head),
-        embedding,
-        structure,
+        embedding=embedding,
+        structure=structure,
     )
-    made = architecture if source is None else Architecture.from_record(source.record["fields"]["model"])
-    if site and site not in made.sites:
-        raise InputError(f"site={site!r} must be one of {', '.join(made.sites)}: the attentions of this model.")
+    given_head = None if head is None else HEADS.parse(head)
+    kept = parts if source is None else Architecture.from_record(source.record["fields"]["model"])
+    if site and site not in kept.sites:
+        raise InputError(f"site={site!r} must be one of {', '.join(kept.sites)}: the attentions of this model.")
     given: dict[str, Any] = {
         "epochs": epochs,
         "batch_size": batch_size,
@@ -95,7 +97,6 @@ def describe_run(
         "clip": clip,
         "patience": patience,
     }
-    training = dataclasses.replace(defaults.training, **{k: v for k, v in given.items() if v is not None})
     was = {} if source is None else source.record["fields"]["corpus"]
     words = tokenizer or was.get("tokenizer") or "english"
     if data is not None:
@@ -104,6 +105,7 @@ def describe_run(
             test=None if test is None else Path(test),
             text_column=text_column,
             label_column=label_column,
+            second_column=second_column,
             id_column=id_column,
             tokenizer=words,
             max_tokens=max_tokens,
@@ -117,13 +119,17 @@ def describe_run(
         raise InputError(f"Give --data or --corpus: texts to audit {model} on.")
     else:
         loaded = CORPORA.parse(corpus or was.get("name", "reviews")).load()
-    if made.structure == "hierarchical":
+    if kept.structure == "hierarchical":
         loaded = with_sentences(loaded)
-    if loaded.task != "single":
-        raise NotApplicable(
-            f"Corpus {loaded.name!r} has a second text or a target (task {loaded.task!r}); this version audits "
-            "classifiers of one text. Choose a corpus of task 'single' from 'attentest corpora'."
-        )
+    asked = _query(loaded, query)
+    training = dataclasses.replace(
+        defaults.training_for(loaded.task), **{k: v for k, v in given.items() if v is not None}
+    )
+    usual_head = HEADS.parse(defaults.pair_head) if asked else None
+    architecture = dataclasses.replace(parts, head=given_head or usual_head, query=asked)
+    if source is not None and bool(kept.query) != bool(asked):
+        one, other = ("pairs of texts", "has one text") if kept.query else ("one text", "has pairs")
+        raise InputError(f"The model of {model} reads {one}, and {loaded.name!r} {other}. Give data like the model's.")
     if was and tuple(was["classes"]) != loaded.classes:
         raise InputError(
             f"The model was trained on the classes {', '.join(was['classes'])}, "
@@ -140,7 +146,7 @@ def describe_run(
         missing_vectors=defaults.missing_vectors,
         model_from=source,
         tokenizer=words if data is not None else "",
-        site="" if site == made.sites[0] else site,
+        site="" if site == kept.sites[0] else site,
         removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
     )
     return _possible(run)
@@ -151,6 +157,20 @@ def _possible(run: Run) -> Run:
     for companion in run.companions:
         run.companion(companion)
     return run
+
+
+def _query(corpus: Corpus, query: str | None) -> str:
+    """How the second text of a corpus becomes the query: "" where there is none."""
+    if corpus.task == "translate":
+        raise NotApplicable(
+            f"Corpus {corpus.name!r} has a text to generate (task 'translate'); this version audits classifiers. "
+            "Choose a corpus of task 'single', 'pair' or 'answer' from 'attentest corpora'."
+        )
+    if corpus.task == "single":
+        if query is not None:
+            raise InputError(f"--query {query} is for pairs of texts, and {corpus.name!r} has one text: leave it out.")
+        return ""
+    return query or QUERIES[0]
 
 
 def _refuse_model_options(given: dict[str, Any]) -> None:

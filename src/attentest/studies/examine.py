@@ -114,6 +114,8 @@ def examine(
     marks, people = _Marks.of(split), _People.of(split)
     texts = Split(split.table.select([name for name in ("tokens", "sentences") if split.has(name)]))
 
+    seconds = Split(split.table.select(["second"])) if split.has("second") else None
+
     def examined(batch: Batch) -> dict[str, pa.Table]:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
         try:
@@ -139,6 +141,7 @@ def examine(
             _items(texts.take(batch.rows.cpu().numpy()), reading),
             None if marks is None else _any(reading, marks.batch(batch)),
             marks=meaning,
+            second=None if seconds is None else _words(seconds, batch),
             annotations=None if people is None else _of_items(reading, people.batch(batch)),
             texts=len(encoded),
             companions=companions or {},
@@ -164,6 +167,11 @@ def examine(
             for name, writer in writers.items():
                 writer.write(_ordered([found[name] for found in reversed(done)], split.table["id"]))
             _give_back_memory(subject)
+
+
+def _words(texts: Split, batch: Batch) -> pa.ListArray:
+    """The words of the batch's second texts."""
+    return texts.take(batch.rows.cpu().numpy()).table["second"].chunk(0)
 
 
 def _items(texts: Split, reading: Reading) -> pa.ListArray:

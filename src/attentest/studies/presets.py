@@ -22,6 +22,14 @@ class Preset:
     training: Training
     #: Where words without a pretrained vector start: normal or zero.
     missing_vectors: Literal["normal", "zero"] = "normal"
+    #: The head of a model of pairs of texts.
+    pair_head: str = "joint"
+    #: How models that answer questions are trained, where that differs: attention finds the sentence asked for late.
+    answer_training: Training | None = None
+
+    def training_for(self, task: str) -> Training:
+        """How a model of this task is trained."""
+        return self.training if task != "answer" or self.answer_training is None else self.answer_training
 
     def encoder(self, text: str) -> str | Encoder:
         """The preset's encoder when only its name was given."""
@@ -29,11 +37,17 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "attentest": Preset("The project's own defaults, with early stop.", {}, Training()),
+    "attentest": Preset(
+        "The project's own defaults, with early stop; answers to questions are trained for up to 20 epochs.",
+        {},
+        Training(),
+        answer_training=Training(epochs=20, patience=8),
+    ),
     "paper": Preset(
         "Jain & Wallace 2019 as printed: Adam, ℓ2 on every parameter, 64 filters, 256 ReLU units, 8 epochs.",
         {"convolution": Convolution, "average": Average},
         Training(amsgrad=False, decay_attention=True, patience=0),
+        pair_head="joint_tanh",
     ),
     "released": Preset(
         "Jain & Wallace 2019 as their code has it: amsgrad, attention not decayed, 32 filters, 128 tanh units.",
@@ -43,6 +57,7 @@ PRESETS: dict[str, Preset] = {
         },
         Training(patience=0),
         missing_vectors="zero",
+        pair_head="joint_tanh",
     ),
     "serrano": Preset(
         "Serrano & Smith 2019: GRUs of 50 units a direction, convolutions, or no encoder. Widths of convolutions, "

@@ -197,6 +197,8 @@ class Run:
             against=companion.against,
             start=None if companion.starts_from is None else self.companion(companion.starts_from),
         )
+        if companion.encoder is not None and self.architecture.query == "conditional":
+            parts["query"] = "separate"  # words alone have no last state to go on from
         return replace(
             self,
             architecture=replace(self.architecture, **parts),
@@ -288,6 +290,9 @@ def file_name(challenge: Challenge) -> str:
 def hashes(split: Split) -> np.ndarray:
     """A 64-bit hash of every text, to tell whether two splits share some."""
     texts = (" ".join(tokens) for tokens in split.table["tokens"].to_pylist())
+    if split.has("second"):
+        seconds = (" ".join(tokens) for tokens in split.table["second"].to_pylist())
+        texts = ("\x1f".join(pair) for pair in zip(texts, seconds, strict=True))
     return np.array(
         [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "big") for t in texts], dtype=np.uint64
     )

@@ -1,0 +1,68 @@
+"""Random weights: does the model need its own attention when it predicts, or would any do?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+import torch
+
+from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.errors import InputError
+from attentest.measures.chance import uniforms
+from attentest.measures.divergence import total_variation
+from attentest.store.findings import Measure
+
+__all__ = ["RandomWeights"]
+
+#: Weights that one rereading may hold.
+WEIGHTS = 2_000_000
+
+
+@dataclass(frozen=True)
+class RandomWeights(Challenge):
+    """Weights from U(0, 1), normalised, at inference; the trained weights of everything else stay."""
+
+    name: ClassVar[str] = "random_weights"
+    question: ClassVar[str] = "Does the prediction change when every token weighs as chance has it?"
+    reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1"
+    #: How often weights are drawn for each text.
+    draws: int = 10
+
+    def __post_init__(self) -> None:
+        if self.draws < 1:
+            raise InputError(f"random_weights: draws={self.draws} must be at least 1.")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How much, how often, and what it costs."""
+        return (
+            Measure("change", "change", "mean", "change of ŷ (TVD) under random weights, mean over draws"),
+            Measure("flips", "flips", "mean", "share of draws of random weights that change the decision"),
+            Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
+            Measure("accuracy_random", "correct_random", "mean", "share of correct predictions, random weights"),
+        )
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """As many rereadings as draws."""
+        mask, keys, labels = examination.mask, examination.batch.keys, examination.batch.labels
+        # Above zero, so that a text of one token keeps its weight.
+        drawn = 1.0 - uniforms(keys, self.draws, mask.shape[1], examination.seed, "random_weights", mask)
+        drawn = drawn * mask[:, None]
+        weights = drawn / drawn.sum(-1, keepdim=True).clamp(min=1e-300)
+        size = max(1, WEIGHTS // max(1, mask.numel()))
+        logits = torch.cat([examination.reading.reread(some).double() for some in weights.split(size, dim=1)], dim=1)
+        own, decided, judged = examination.reading.predicted, logits.argmax(-1), ~examination.single
+        change = total_variation(logits.softmax(-1), examination.probabilities[:, None])
+        return pa.table(
+            {
+                "row": examination.rows,
+                "label": pa.array(labels.cpu().numpy(), pa.int32()),
+                "change": numbers(change.mean(-1), judged),
+                "flips": numbers((decided != own[:, None]).double().mean(-1), judged),
+                "correct": flags(own == labels, judged),
+                "correct_random": numbers((decided == labels[:, None]).double().mean(-1), judged),
+                "not_judged": reasons((examination.single, "fewer than two tokens")),
+            }
+        )

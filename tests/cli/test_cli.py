@@ -171,6 +171,8 @@ def test_labels_in_test_that_training_lacks_are_named(run, tmp_path):
         (["audit", "--encoder", "bilstm(hiden=3)"], ["Did you mean 'hidden'"]),
         (["audit", "--attention", "adaptive"], ["additive"]),
         (["audit", "--head", "softmin"], ["softmax"]),
+        (["audit", "--structure", "hierachical"], ["hierachical", "flat, hierarchical"]),
+        (["audit", "--site", "sentence"], ["sentence", "word"]),
         (["audit", "--challenge", "permutaton"], ["permutation"]),
         (["audit", "--preset", "papers"], ["paper"]),
         (["audit", "--device", "abacus"], ["abacus"]),

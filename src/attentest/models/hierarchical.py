@@ -11,7 +11,7 @@ import copy
 from collections.abc import Iterable
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch
@@ -70,11 +70,12 @@ class Hierarchical(EmbeddedNetwork):
         """Sentences, and below them words."""
         return self.architecture.sites
 
-    def _at(self, site: str) -> Subject:
+    def at(self, site: str) -> Subject:
+        """This network at its sentences, or at its words."""
         # Here, because the site reads this network.
         from attentest.models.word_site import WordSite
 
-        return WordSite(self)
+        return WordSite(self) if site == "word" else super().at(site)
 
     def read(
         self,
@@ -87,7 +88,7 @@ class Hierarchical(EmbeddedNetwork):
         embedded = self.embed(batch) if embeddings is None else embeddings
         rows = sentence_rows(batch)
         vectors = self.vectors(embedded, rows, detach_attention=detach_attention)
-        states, weights, mask = self.attended(vectors, rows, detach_attention=detach_attention)
+        states, weights, mask = self.attended(vectors, rows.counts, detach_attention=detach_attention)
         logits = self.head((weights[..., None, :] @ states)[..., 0, :])
         if self.head.affine:
             each = self.head(states)
@@ -115,11 +116,15 @@ class Hierarchical(EmbeddedNetwork):
         return placed(torch.cat(made), rows)
 
     def attended(
-        self, vectors: Float[Tensor, "batch sentence input"], rows: SentenceRows, *, detach_attention: bool = False
+        self,
+        vectors: Float[Tensor, "batch sentence input"],
+        counts: Int[Tensor, " batch"],
+        *,
+        detach_attention: bool = False,
     ) -> tuple[Float[Tensor, "batch sentence state"], Float[Tensor, "batch sentence"], Bool[Tensor, "batch sentence"]]:
         """States of the sentences, their weights, and which of them are there."""
-        mask = within(rows.counts, rows.most)
-        states = self.encoder(vectors, rows.counts)
+        mask = within(counts, vectors.shape[1])
+        states = self.encoder(vectors, counts)
         weights = self.attention(states, mask)
         return states, weights.detach() if detach_attention else weights, mask
 

@@ -133,11 +133,7 @@ class Subject(ABC):
             raise InputError(
                 f"site={site!r}: this model attends to {', '.join(self.sites)}; leave it out for the first."
             )
-        return self if site in ("", self.sites[0]) else self._at(site)
-
-    def _at(self, site: str) -> Subject:
-        """The model at a site that is not its first."""
-        raise NotImplementedError(site)
+        return self
 
     @property
     def has_second_text(self) -> bool:

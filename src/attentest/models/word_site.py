@@ -102,7 +102,7 @@ class WordSite(Subject):
             within_sentence.append(weights[mask])
             places.append(place[mask])
         sentences, shares, mask = network.attended(
-            placed(torch.cat(vectors), rows), rows, detach_attention=detach_attention
+            placed(torch.cat(vectors), rows), rows.counts, detach_attention=detach_attention
         )
         logits = network.head((shares[:, None] @ sentences)[:, 0])
         lent = torch.where(mask, shares.clamp(min=LEAST), 0.0).gather(1, rows.items.clamp(min=0))
@@ -180,7 +180,6 @@ def _decoded(
     network: Hierarchical, vectors: Float[Tensor, "row sentence state"], counts: Tensor
 ) -> Float[Tensor, "row class"]:
     """The logits of texts given as their sentences' vectors."""
-    states = network.encoder(vectors, counts)
-    weights = network.attention(states, within(counts, vectors.shape[1]))
+    states, weights, _ = network.attended(vectors, counts)
     logits: Tensor = network.head((weights[:, None] @ states)[:, 0])
     return logits

@@ -74,11 +74,6 @@ class Relation:
     #: The weights it begins with.
     start: Run | None = None
 
-    @property
-    def others(self) -> tuple[Run, ...]:
-        """The runs that come first."""
-        return tuple(run for run in (self.guide, self.opponent, self.start) if run is not None)
-
     def to_record(self) -> dict[str, Any]:
         """As plain values: the other models by their keys, and the code that brings them together."""
         about: dict[str, Any] = {"guide": self.guide, "opponent": self.opponent, "start": self.start}
@@ -206,7 +201,7 @@ class Run:
             challenges=(),
             limit=0,
             site="",
-            relation=taken if taken.others else self.relation,
+            relation=self.relation if taken == Relation() else taken,
         )
 
     @property

@@ -255,14 +255,13 @@ def _taken(
     relation = run.relation
     if relation is None:
         return _Taken(model)
-    others = {id(other): subject_of(other, root, str(device), progress) for other in relation.others}
     if relation.start is not None:
-        model.load_state_dict(others[id(relation.start)].state_dict())
+        model.load_state_dict(subject_of(relation.start, root, str(device), progress).state_dict())
     if relation.guide is not None:
-        model = Guided(model, others[id(relation.guide)])
-    if relation.against is None:
+        model = Guided(model, subject_of(relation.guide, root, str(device), progress))
+    if relation.against is None or relation.opponent is None:
         return _Taken(model)
-    against, base = relation.against, others[id(relation.opponent)]
+    against, base = relation.against, subject_of(relation.opponent, root, str(device), progress)
     pursued, chosen = (
         Imitation(Recorded.of(base, encoded[name]), against.weight, against.divergence, against.halved)
         for name in ("train", against.select)

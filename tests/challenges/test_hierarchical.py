@@ -54,7 +54,8 @@ def test_every_challenge_answers_at_both_sites_for_every_text_or_says_why_not(ch
     columns = [measure.column for measure in CHALLENGES.parse(challenge).measures]
     judged = found.filter(found["not_judged"].is_null())
     assert judged.num_rows > 0
-    for column in set(columns):
+    # There is one text, so that nothing is asked of it.
+    for column in {column for column in columns if not column.startswith("query_")}:
         assert column in found.column_names
         assert judged[column].null_count < judged.num_rows or column in ("upper", "certified", "largest_change")
 

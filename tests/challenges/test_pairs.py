@@ -43,7 +43,10 @@ def examination(head: str, query: str, attention: str = "additive", classes: int
 def test_every_challenge_answers_for_every_pair_or_says_why_not(name, head, query, attention, classes):
     examined = examination(head, query, attention, classes)
     challenge = CHALLENGES.parse("adversary(steps=20)" if name == "adversary" else name)
-    assert challenge.objection(examined.subject, has_rationale=True) is None
+    why_not = challenge.objection(examined.subject, has_rationale=True)
+    assert why_not == ("it writes no text" if name in ("bleu", "alignment") else None)
+    if why_not is not None:
+        return
     examined.companions = dict.fromkeys(challenge.companions, examined.subject)
     table = challenge.examine(examined)
     assert set(table["row"].to_pylist()) == set(range(7))

@@ -160,3 +160,14 @@ def test_rounding_does_not_decide_the_ranking_even_where_attention_has_left_almo
         for arguments in ((model, batch, single), (twin, batch, double))
     ]
     assert float(torch.nanmean(kendall(*scores, batch.mask).tau)) > 0.995
+
+
+def test_shuffled_attention_is_the_same_weights_on_other_tokens_whatever_the_batch():
+    _, model, batch, reading = made("bilstm(hidden=8)")
+    shuffled = EXPLAINERS.parse("attention(shuffled=True)").scores(model, batch, reading)
+    assert torch.equal(shuffled.sort(-1).values, reading.weights.sort(-1).values)
+    assert torch.all(shuffled[~batch.mask] == 0)
+    assert not torch.equal(shuffled, reading.weights)
+    alone = batch[3:4]
+    part = EXPLAINERS.parse("attention(shuffled=True)").scores(model, alone, model.read(alone))
+    assert torch.allclose(part[0], shuffled[3], atol=1e-6)

@@ -99,6 +99,26 @@ def test_other_weights_of_words_are_normalised_within_sentences_and_the_rest_is_
 
 
 @pytest.mark.parametrize("site", SITES)
+def test_random_weights_are_a_text_s_own_at_words_and_sentences(site):
+    split = texts(count=20, longest=14)
+    model, encoded = hierarchical(split, attention="random")
+    model.eval()
+    with torch.no_grad():
+        together = model.at(site).read(whole(encoded))
+        assert torch.allclose(together.reread(together.weights[:, None])[:, 0], together.logits, atol=1e-5)
+        for row in range(len(split)):
+            alone = model.at(site).read(encoded.batch(np.array([row])))
+            assert torch.allclose(together.weights[row, : alone.weights.shape[1]], alone.weights[0], atol=1e-6)
+            assert torch.allclose(together.logits[row], alone.logits[0], atol=1e-5)
+    inside = together.weights[together.mask]
+    assert len(inside.unique()) > 0.9 * (together.mask.sum(-1) > 1).sum()
+    model.train()
+    with torch.no_grad():
+        first, second = (model.at(site).read(whole(encoded)).weights for _ in range(2))
+    assert not torch.allclose(first, second)
+
+
+@pytest.mark.parametrize("site", SITES)
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)
 def test_a_reading_does_not_depend_on_the_batch_around_it(site, encoder):
     split = texts(count=20, longest=14)

@@ -281,7 +281,6 @@ def test_random_weights_are_spread_like_normalised_uniform_numbers():
     ({"query": "separate", "structure": "hierarchical"}, "one text"),
     ({"head": Joint()}, "second text"),
     ({"head": JointTanh()}, "second text"),
-    ({"attention": Random(), "structure": "hierarchical"}, "flat"),
 ])  # fmt: skip
 def test_an_architecture_that_cannot_be_is_refused_in_one_line(given, said):
     with pytest.raises(InputError, match=said):

@@ -4,6 +4,7 @@ import pytest
 from tests.studies.made_up_study import TEXT, made_up_study
 
 from attentest.errors import InputError
+from attentest.papers import PAPERS
 from attentest.papers.studies import built_in
 from attentest.studies.study import read_study
 
@@ -65,7 +66,9 @@ BROKEN = {
     "[grid]\nseed = [true]\n": "grid.seed[0]: True must be a whole number",
     "[grid]\nseed = [-1]\n": "grid.seed[0]: -1 must be at least 0",
     "[grid]\ncorpus = ['ssst']\n": "grid.corpus[0]: No corpus is called 'ssst'",
-    "[grid]\ncorpus = ['multi30k']\n": "has a text to generate (task 'translate')",
+    "[run]\ndecoder = 'luong'\n[grid]\ncorpus = ['sst']\n": "'decoder' writes texts; 'sst' has none to write",
+    "[run]\ndecoder = 'loung'\n[grid]\ncorpus = ['dates']\n": "No decoder is called 'loung'. Did you mean 'luong'?",
+    "[run]\nremoval = 'lrp'\nremoval_share = 0.1\n[grid]\ncorpus = ['dates']\n": "'removal' is for classifiers",
     "[run]\nquery = 'both'\n": "run.query: query='both' must be one of separate, shared, conditional",
     "[run]\nquery = 'shared'\n[grid]\ncorpus = ['sst']\n": "'query' is for pairs of texts; 'sst' has one text",
     "[run]\nchallenges = 'agreement'\n": "run.challenges: 'agreement' must be a list",
@@ -113,7 +116,7 @@ def test_a_study_file_that_is_not_there_is_named(tmp_path):
 def test_every_built_in_study_can_be_read(name):
     study = read_study(built_in()[name])
     assert study.name == name
-    assert study.paper in ("", name)
+    assert study.paper == name if name in PAPERS else study.paper in ("", *PAPERS)
     assert study.title
     assert study.about
     assert len(study.cells()) >= 2

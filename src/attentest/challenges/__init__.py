@@ -5,10 +5,13 @@ from __future__ import annotations
 from attentest.challenges.adversarial_training import AdversarialTraining
 from attentest.challenges.adversary import Adversary
 from attentest.challenges.agreement import Agreement
+from attentest.challenges.alignment import Alignment
+from attentest.challenges.bleu import Bleu
 from attentest.challenges.certificates import Certificates
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.faithfulness import Faithfulness
 from attentest.challenges.flip_sets import FlipSets
+from attentest.challenges.gating import Gating
 from attentest.challenges.guide import Guide
 from attentest.challenges.input_invariance import InputInvariance
 from attentest.challenges.instances import Instances
@@ -19,11 +22,12 @@ from attentest.challenges.rationale import Rationale
 from attentest.challenges.seed_variance import SeedVariance
 from attentest.challenges.single_weight import SingleWeight
 from attentest.challenges.soft_faithfulness import SoftFaithfulness
+from attentest.challenges.trained_random import TrainedRandom
 from attentest.challenges.trained_uniform import TrainedUniform
 from attentest.challenges.uniform import UniformAttention
 from attentest.registry import Registry
 
-__all__ = ["CHALLENGES", "DEFAULT", "THOROUGH", "Challenge", "Examination"]
+__all__ = ["CHALLENGES", "DEFAULT", "THOROUGH", "TRANSLATION", "Challenge", "Examination"]
 
 CHALLENGES: Registry[Challenge] = Registry(
     "challenge",
@@ -42,7 +46,11 @@ CHALLENGES: Registry[Challenge] = Registry(
         "randomisation": Randomisation,
         "single_weight": SingleWeight,
         "flip_sets": FlipSets,
+        "gating": Gating,
+        "bleu": Bleu,
+        "alignment": Alignment,
         "trained_uniform": TrainedUniform,
+        "trained_random": TrainedRandom,
         "seed_variance": SeedVariance,
         "guide": Guide,
         "adversarial_training": AdversarialTraining,
@@ -54,5 +62,7 @@ DEFAULT = (
     *("agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness", "certificates"),
     *("single_weight", "flip_sets"),
 )
+#: The same for a model that translates: with questions about translations.
+TRANSLATION = (*DEFAULT, "alignment", "bleu")
 #: What a thorough audit adds: each trains other models to compare this one with.
 THOROUGH = ("trained_uniform", "seed_variance", "guide", "adversarial_training")

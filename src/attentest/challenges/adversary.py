@@ -10,7 +10,16 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, ragged, reasons
+from attentest.challenges.challenge import (
+    Challenge,
+    Examination,
+    distribution,
+    flags,
+    largest,
+    numbers,
+    ragged,
+    reasons,
+)
 from attentest.errors import InputError
 from attentest.measures.bracket import bracket
 from attentest.measures.chance import normals
@@ -86,7 +95,7 @@ class Adversary(Challenge):
         free = unconstrained_divergence(weights, mask)
         probabilities = reading.reread(adversarial[:, None].to(weights.dtype))[:, 0].double().softmax(-1)
         ratio = torch.where(free > 0, lower / free, torch.nan)
-        classes = probabilities.shape[-1]
+        kept = distribution(probabilities)
         columns = {
             "row": examination.rows,
             "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
@@ -99,9 +108,7 @@ class Adversary(Challenge):
             "top_changed": flags(_top(adversarial, mask) != _top(weights, mask), judged),
             "decision_kept": flags(probabilities.argmax(-1) == reading.predicted, judged),
             **({"adversarial_attention": ragged(adversarial, mask)} if self.per_token else {}),
-            "adversarial_probabilities": pa.FixedSizeListArray.from_arrays(
-                pa.array(probabilities.flatten().cpu().numpy()), classes
-            ).cast(pa.list_(pa.float64())),
+            **({} if kept is None else {"adversarial_probabilities": kept}),
             "adversarial_change": numbers(total_variation(probabilities, examination.probabilities), judged),
             **self._compared(found, lower, judged),
             "not_judged": reasons((single, "fewer than two tokens")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch
+from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Attribution
 from attentest.explainers.oracle import Oracle
@@ -24,6 +25,9 @@ from attentest.models.subject import Reading, Subject
 from attentest.store.findings import Measure
 
 __all__ = ["Challenge", "Examination", "ragged"]
+
+#: Of more classes than this, not all probabilities are kept.
+MANY = 100
 
 
 @dataclass
@@ -49,6 +53,11 @@ class Examination:
     texts: int | None = None
     #: The other models that the challenges asked for.
     companions: Mapping[Companion, Subject] = field(default_factory=dict)
+    #: Other texts of the split by their rows, for challenges that borrow from them; None: there are no others.
+    donors: Callable[[np.ndarray], Batch] | None = None
+    #: Where texts are written: the words, and the texts to write, one for each sentence of the batch.
+    vocabulary: Vocabulary | None = None
+    targets: pa.ListArray | None = None
     _scores: dict[str, Tensor] = field(default_factory=dict)
     _certificates: dict[str, Mapping[str, Tensor]] = field(default_factory=dict)
     _beside: dict[Companion, Reading] = field(default_factory=dict)
@@ -125,6 +134,10 @@ class Challenge(ABC):
     name: ClassVar[str]
     question: ClassVar[str]
     reference: ClassVar[str]
+    #: Whether its rows are whole texts where those of other challenges are the steps of writing them.
+    of_texts: ClassVar[bool] = False
+    #: Whether it is put to models that choose a class, and not to those that write.
+    of_classifiers: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -143,7 +156,7 @@ class Challenge(ABC):
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Why this challenge does not apply here, or None when it does."""
-        return None
+        return "it is for classifiers, and this model writes" if self.of_classifiers and subject.generates else None
 
     @abstractmethod
     def examine(self, examination: Examination) -> pa.Table:
@@ -155,6 +168,15 @@ def numbers(values: Tensor, judged: np.ndarray | None = None) -> pa.Array:
     array = values.detach().double().cpu().numpy()
     missing = np.isnan(array) if judged is None else np.isnan(array) | ~judged
     return pa.array(array, mask=missing)
+
+
+def distribution(probabilities: Float[Tensor, "batch class"]) -> pa.Array | None:
+    """A column of the classes' probabilities; None where there are too many classes, as for words, to keep them all."""
+    classes = probabilities.shape[-1]
+    if classes > MANY:
+        return None
+    values = pa.array(probabilities.double().flatten().cpu().numpy())
+    return pa.FixedSizeListArray.from_arrays(values, classes).cast(pa.list_(pa.float64()))
 
 
 def flags(values: Tensor, judged: np.ndarray | None = None) -> pa.Array:

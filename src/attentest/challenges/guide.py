@@ -28,6 +28,7 @@ class Guide(Challenge):
     name: ClassVar[str] = "guide"
     question: ClassVar[str] = "Do the weights help a model that sees every word by itself?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.4"
+    of_classifiers: ClassVar[bool] = True
     hidden: int = 128
     #: λ of the adversary whose weights are given for comparison.
     weight: float = 0.01

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, ragged
+from attentest.challenges.challenge import MANY, Challenge, Examination, distribution, flags, largest, numbers, ragged
 from attentest.explainers import EXPLAINERS
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
@@ -50,20 +50,22 @@ class Instances(Challenge):
     def examine(self, examination: Examination) -> pa.Table:
         """Everything that was read."""
         reading, batch, mask = examination.reading, examination.batch, examination.mask
-        classes = reading.logits.shape[-1]
-        probabilities = pa.FixedSizeListArray.from_arrays(
-            pa.array(examination.probabilities.flatten().cpu().numpy()), classes
-        ).cast(pa.list_(pa.float64()))
         columns = {
             "row": examination.rows,
             "label": pa.array(batch.labels.cpu().numpy(), pa.int32()),
             "correct": flags(batch.labels == reading.predicted),
-            "probabilities": probabilities,
+            "confidence": numbers(examination.probabilities.amax(-1)),
             "max_attention": numbers(largest(examination.weights)),
         }
+        if (probabilities := distribution(examination.probabilities)) is not None:
+            columns["probabilities"] = probabilities
+        if examination.vocabulary is not None and examination.vocabulary.target is not None:
+            words = pa.array(examination.vocabulary.target.words, pa.string())
+            columns["word"] = words.take(columns["label"])
+            columns["written"] = words.take(pa.array(reading.predicted.cpu().numpy()))
         if self.per_token:
             columns |= {"tokens": examination.tokens, "attention": ragged(examination.weights, mask)}
-            if reading.token_logits is not None:
+            if reading.token_logits is not None and reading.token_logits.shape[-1] <= MANY:
                 columns["token_logits"] = ragged(reading.token_logits.double(), mask)
             for explainer in self.explainers:
                 columns[explainer] = ragged(examination.scores(explainer), mask)

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, reasons
+from attentest.challenges.rereading import Reread, reread
 from attentest.errors import InputError
 from attentest.explainers.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.measures.chance import permutations
-from attentest.measures.divergence import total_variation
 from attentest.measures.permutations import all_permutations, moments
 from attentest.store.findings import Measure
 
@@ -50,6 +50,9 @@ class Permutation(Challenge):
             Measure("median_change", "median_change", "mean", "median change of ŷ (TVD) over permutations"),
             Measure("flips", "flips", "mean", "share of permutations that change the decision"),
             Measure("largest_change", "largest_change", "mean", "largest change of ŷ over all T! permutations"),
+            Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
+            Measure("accuracy_permuted", "correct_permuted", "mean", "share of correct predictions, permuted weights"),
+            Measure("gained", "gained", "mean", "change of the share of correct predictions under permuted weights"),
             Measure(
                 "shuffled_captured",
                 "shuffled_captured",
@@ -60,22 +63,24 @@ class Permutation(Challenge):
 
     def examine(self, examination: Examination) -> pa.Table:
         """Short texts enumerated, the others sampled."""
-        lengths, single = examination.lengths, examination.single
-        count = len(single)
-        median, mean, flips = (torch.full((count,), torch.nan, dtype=torch.float64) for _ in range(3))
-        draws = np.full(count, self.draws)
+        lengths, single, labels = examination.lengths, examination.single, examination.batch.labels.cpu()
+        own = examination.logits.argmax(-1).cpu()
+        median, mean, flips, still = (torch.full((len(single),), torch.nan, dtype=torch.float64) for _ in range(4))
+        draws = np.full(len(single), self.draws)
         enumerated = (lengths <= ENUMERATED).cpu()
         for few in (True, False):
             chosen = (enumerated == few).nonzero()[:, 0]
             if not len(chosen):
                 continue
-            change, flipped, valid = self._changes(examination, chosen, few)
+            found, valid = self._found(examination, chosen, few)
             total = valid.sum(-1)
             draws[chosen.numpy()] = total.numpy()
-            median[chosen] = _median(change, valid)
-            mean[chosen] = torch.where(valid, change, 0.0).sum(-1) / total
-            flips[chosen] = (flipped & valid).double().sum(-1) / total
+            median[chosen] = _median(found.change, valid)
+            mean[chosen] = torch.where(valid, found.change, 0.0).sum(-1) / total
+            flips[chosen] = ((found.decided != own[chosen, None]) & valid).double().sum(-1) / total
+            still[chosen] = ((found.decided == labels[chosen, None]) & valid).double().sum(-1) / total
         judged = ~single
+        right = examination.reading.predicted.cpu() == labels
         columns = {
             "row": examination.rows,
             "tokens": pa.array(lengths.cpu().numpy(), pa.int32()),
@@ -85,29 +90,29 @@ class Permutation(Challenge):
             "flips": numbers(flips, judged),
             "draws": pa.array(draws, pa.int32()),
             "enumerated": flags(enumerated),
+            "label": pa.array(labels.numpy(), pa.int32()),
+            "correct": flags(right, judged),
+            "correct_permuted": numbers(still, judged),
+            "gained": numbers(still - right.double(), judged),
             "shuffled_captured": numbers(_shuffled_captured(examination), judged),
             **self._exact(examination, judged),
             "not_judged": reasons((single, "fewer than two tokens")),
         }
         return pa.table(columns)
 
-    def _changes(self, examination: Examination, chosen: Tensor, few: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """Change of ŷ, whether the decision turned, and which draws count, for some instances."""
+    def _found(self, examination: Examination, chosen: Tensor, few: bool) -> tuple[Reread, Tensor]:
+        """The prediction under every permutation, and which of them count, for some instances."""
         mask, device = examination.mask, examination.mask.device
+        here = chosen.to(device)
         if few:
-            order, valid = all_permutations(mask[chosen.to(device)])
+            order, valid = all_permutations(mask[here])
         else:
-            keys = examination.batch.keys[chosen.to(device)]
-            order = permutations(keys, self.draws, mask[chosen.to(device)], examination.seed)
+            order = permutations(examination.batch.keys[here], self.draws, mask[here], examination.seed)
             valid = torch.ones(order.shape[:2], dtype=torch.bool, device=device)
         full = torch.arange(order.shape[-1], device=device).expand(len(mask), order.shape[1], -1).clone()
-        full[chosen.to(device)] = order
-        weights = examination.weights[:, None, :].expand(-1, order.shape[1], -1).gather(-1, full)
-        logits = examination.reading.reread(weights).double()[chosen.to(device)]
-        own = examination.logits[chosen.to(device), None]
-        change = total_variation(logits.softmax(-1), own.softmax(-1))
-        flipped = logits.argmax(-1) != own.argmax(-1)
-        return change.cpu(), flipped.cpu(), valid.cpu()
+        full[here] = order
+        found = reread(examination, examination.weights[:, None, :].expand(-1, order.shape[1], -1).gather(-1, full))
+        return Reread(found.change[here].cpu(), found.decided[here].cpu()), valid.cpu()
 
     def _exact(self, examination: Examination, judged: np.ndarray) -> dict[str, pa.Array]:
         """Mean, deviation and extremes of the margin z_1 − z_0 over all permutations (two classes only)."""

@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
-import torch
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.rereading import reread
 from attentest.errors import InputError
 from attentest.measures.chance import uniforms
-from attentest.measures.divergence import total_variation
 from attentest.store.findings import Measure
 
 __all__ = ["RandomWeights"]
-
-#: Weights that one rereading may hold.
-WEIGHTS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,7 @@ class RandomWeights(Challenge):
             Measure("flips", "flips", "mean", "share of draws of random weights that change the decision"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
             Measure("accuracy_random", "correct_random", "mean", "share of correct predictions, random weights"),
+            Measure("gained", "gained", "mean", "change of the share of correct predictions under random weights"),
         )
 
     def examine(self, examination: Examination) -> pa.Table:
@@ -51,18 +48,17 @@ class RandomWeights(Challenge):
         drawn = 1.0 - uniforms(keys, self.draws, mask.shape[1], examination.seed, "random_weights", mask)
         drawn = drawn * mask[:, None]
         weights = drawn / drawn.sum(-1, keepdim=True).clamp(min=1e-300)
-        size = max(1, WEIGHTS // max(1, mask.numel()))
-        logits = torch.cat([examination.reading.reread(some).double() for some in weights.split(size, dim=1)], dim=1)
-        own, decided, judged = examination.reading.predicted, logits.argmax(-1), ~examination.single
-        change = total_variation(logits.softmax(-1), examination.probabilities[:, None])
+        found, own, judged = reread(examination, weights), examination.reading.predicted, ~examination.single
+        right, still = own == labels, (found.decided == labels[:, None]).double().mean(-1)
         return pa.table(
             {
                 "row": examination.rows,
                 "label": pa.array(labels.cpu().numpy(), pa.int32()),
-                "change": numbers(change.mean(-1), judged),
-                "flips": numbers((decided != own[:, None]).double().mean(-1), judged),
-                "correct": flags(own == labels, judged),
-                "correct_random": numbers((decided == labels[:, None]).double().mean(-1), judged),
+                "change": numbers(found.change.mean(-1), judged),
+                "flips": numbers((found.decided != own[:, None]).double().mean(-1), judged),
+                "correct": flags(right, judged),
+                "correct_random": numbers(still, judged),
+                "gained": numbers(still - right.double(), judged),
                 "not_judged": reasons((examination.single, "fewer than two tokens")),
             }
         )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
-from attentest.measures.divergence import total_variation
+from attentest.challenges.rereading import reread
 from attentest.store.findings import Measure
 
 __all__ = ["UniformAttention"]
@@ -30,24 +30,25 @@ class UniformAttention(Challenge):
             Measure("flipped", "flipped", "fraction", "share of decisions that uniform weights change"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
             Measure("accuracy_uniform", "correct_uniform", "fraction", "share of correct predictions, uniform"),
+            Measure("gained", "gained", "mean", "change of the share of correct predictions under uniform weights"),
         )
 
     def examine(self, examination: Examination) -> pa.Table:
         """One rereading."""
-        mask = examination.mask
+        mask, labels = examination.mask, examination.batch.labels
         uniform = mask.double() / examination.lengths.clamp(min=1)[:, None]
-        logits = examination.reading.reread(uniform[:, None])[:, 0].double()
-        own = examination.reading.predicted
-        labels = examination.batch.labels
-        judged = ~examination.single
+        found = reread(examination, uniform[:, None])
+        own, decided, judged = examination.reading.predicted, found.decided[:, 0], ~examination.single
+        right, still = own == labels, decided == labels
         return pa.table(
             {
                 "row": examination.rows,
                 "label": pa.array(labels.cpu().numpy(), pa.int32()),
-                "change": numbers(total_variation(logits.softmax(-1), examination.probabilities), judged),
-                "flipped": flags(logits.argmax(-1) != own, judged),
-                "correct": flags(own == labels, judged),
-                "correct_uniform": flags(logits.argmax(-1) == labels, judged),
+                "change": numbers(found.change[:, 0], judged),
+                "flipped": flags(decided != own, judged),
+                "correct": flags(right, judged),
+                "correct_uniform": flags(still, judged),
+                "gained": numbers(still.double() - right.double(), judged),
                 "not_judged": reasons((examination.single, "fewer than two tokens")),
             }
         )

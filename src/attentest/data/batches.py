@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from attentest.data.candidates import Candidates
 from attentest.data.corpus import Split
 from attentest.data.sentence_rows import Sentences
 from attentest.data.sentences import labels_of
 from attentest.data.vocabulary import END, PAD, START, Vocabulary
 from attentest.errors import InputError
 
-__all__ = ["Batch", "Encoded", "Sequences", "bucketed", "shuffled"]
+__all__ = ["Batch", "Encoded", "Sequences", "Targets", "bucketed", "shuffled", "step_keys"]
+
+#: Odd numbers with bits all over: of a sentence's random key and a step they make the step's.
+_MIX = (0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D)
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,36 @@ class Sequences:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """The texts to write, word by word: every row of their batch is one step of one of them."""
+
+    #: Each sentence to read once, and the words to write, between start and end symbols.
+    text: Sequences
+    words: Sequences
+    #: Which sentence a row belongs to, and which of its words it writes, the end symbol last.
+    of: Int[Tensor, " row"]
+    step: Int[Tensor, " row"]
+    #: Rows of the split of sentences, and their random keys.
+    sentences: Int[Tensor, " sentence"]
+    keys: Int[Tensor, " sentence"]
+    #: Whether the rows are all steps of all sentences, in order, and read the sentences as they are.
+    whole: bool = True
+
+    def __getitem__(self, part: slice | Int[Tensor, " row"]) -> Targets:
+        return replace(self, of=self.of[part], step=self.step[part], whole=False)
+
+    def sliced(self, part: slice, rows: slice) -> Targets:
+        """Some of the sentences, whose steps are these rows."""
+        text, words, of = self.text[part], self.words[part], self.of[rows] - (part.start or 0)
+        return Targets(text, words, of, self.step[rows], self.sentences[part], self.keys[part], self.whole)
+
+    def to(self, device: torch.device) -> Targets:
+        """The same texts on another device."""
+        of, step, sentences, keys = (x.to(device) for x in (self.of, self.step, self.sentences, self.keys))
+        return Targets(self.text.to(device), self.words.to(device), of, step, sentences, keys, self.whole)
+
+
+@dataclass(frozen=True)
 class Batch:
     """Texts (and, for pairs, the second texts), gold classes, rows of the split, random keys."""
 
@@ -65,23 +100,51 @@ class Batch:
     rows: Int[Tensor, " batch"]
     keys: Int[Tensor, " batch"]
     second: Sequences | None = None
+    #: Of translations: the texts to write. A row is then one step of one of them, and its label the word it writes.
+    target: Targets | None = None
+    #: The classes that may be chosen, −1 after the last; None: any.
+    candidates: Int[Tensor, "batch place"] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __getitem__(self, part: slice | Int[Tensor, " row"]) -> Batch:
         second = None if self.second is None else self.second[part]
-        return Batch(self.text[part], self.labels[part], self.rows[part], self.keys[part], second)
+        target = None if self.target is None else self.target[part]
+        candidates = None if self.candidates is None else self.candidates[part]
+        return Batch(self.text[part], self.labels[part], self.rows[part], self.keys[part], second, target, candidates)
+
+    def with_text(self, text: Sequences) -> Batch:
+        """Other texts in the place of those that attention reads; all else stays."""
+        target = None if self.target is None else replace(self.target, whole=False)
+        return replace(self, text=text, target=target)
 
     def narrowed(self, width: int) -> Batch:
         """The same texts, when none is longer than ``width`` positions, without the padding beyond them."""
-        return Batch(self.text.narrowed(width), self.labels, self.rows, self.keys, self.second)
+        target = self.target
+        narrow = None if target is None else replace(target, text=target.text.narrowed(width))
+        return replace(self, text=self.text.narrowed(width), target=narrow)
+
+    @property
+    def texts(self) -> int:
+        """How many texts there are: as many as rows, or fewer where a row is one step of writing."""
+        return len(self) if self.target is None else len(self.target.sentences)
+
+    def halves(self) -> tuple[Batch, Batch]:
+        """Two batches of about half the rows each; all steps of a sentence stay together."""
+        middle, target = len(self) // 2, self.target
+        if target is None:
+            return self[:middle], self[middle:]
+        cut = max(1, int(target.of[middle]))
+        begin = int((target.of < cut).sum())
+        first, last = target.sliced(slice(0, cut), slice(0, begin)), target.sliced(slice(cut, None), slice(begin, None))
+        return replace(self[:begin], target=first), replace(self[begin:], target=last)
 
     def swapped(self) -> Batch:
         """The second texts in the place of the first, and the first in theirs."""
         if self.second is None:
             raise InputError("These texts have no second text to put in their place.")
-        return Batch(self.second, self.labels, self.rows, self.keys, self.text)
+        return replace(self, text=self.second, second=self.text)
 
     @property
     def mask(self) -> Bool[Tensor, "batch token"]:
@@ -96,6 +159,8 @@ class Batch:
             self.rows.to(device),
             self.keys.to(device),
             None if self.second is None else self.second.to(device),
+            None if self.target is None else self.target.to(device),
+            None if self.candidates is None else self.candidates.to(device),
         )
 
 
@@ -109,22 +174,40 @@ class Encoded:
     second: tuple[np.ndarray, np.ndarray] | None = None
     #: Which of its text's sentences each token belongs to, where the split says.
     sentences: np.ndarray | None = None
+    #: The texts to write, in the target's words.
+    target: tuple[np.ndarray, np.ndarray] | None = None
+    candidates: Candidates | None = None
 
     @classmethod
     def of(cls, split: Split, vocabulary: Vocabulary) -> Encoded:
         """The split in this vocabulary; an instance's random key is a hash of its id."""
         keys = [int.from_bytes(hashlib.blake2b(i.encode(), digest_size=7).digest(), "big") for i in split.ids]
         second = vocabulary.encode(split.table["second"]) if split.has("second") else None
+        target = None if vocabulary.target is None else vocabulary.target.encode(split.table["target"])
         return cls(
             vocabulary.encode(split.table["tokens"]),
             split.labels.astype(np.int64),
             np.array(keys, dtype=np.int64),
             second,
             labels_of(split),
+            target,
+            Candidates.of(split),
         )
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """The number of rows that each text makes: one, or as many as it takes to write its target and to end."""
+        steps: np.ndarray = np.ones(len(self), np.int64) if self.target is None else np.diff(self.target[1]) + 1
+        return steps
+
+    @cached_property
+    def first_steps(self) -> np.ndarray:
+        """The row at which each text begins."""
+        firsts: np.ndarray = np.cumsum(self.steps) - self.steps
+        return firsts
 
     @property
     def lengths(self) -> np.ndarray:
@@ -133,18 +216,43 @@ class Encoded:
 
     @property
     def second_lengths(self) -> np.ndarray | None:
-        """The number of tokens of every second text, where there are any."""
-        return None if self.second is None else np.diff(self.second[1])
+        """The number of tokens of every second text, or text to write, where there are any."""
+        beside = self.second if self.target is None else self.target
+        return None if beside is None else np.diff(beside[1])
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """These rows as one padded batch."""
+        """These texts as one padded batch."""
+        if self.target is not None:
+            return self._steps(rows, self.target)
         return Batch(
             _padded(*self.text, rows, self.sentences),
             torch.from_numpy(self.labels[rows]),
             torch.from_numpy(np.ascontiguousarray(rows, dtype=np.int64)),
             torch.from_numpy(self.keys[rows]),
             None if self.second is None else _padded(*self.second, rows),
+            candidates=None if self.candidates is None else self.candidates.batch(rows),
         )
+
+    def _steps(self, rows: np.ndarray, target: tuple[np.ndarray, np.ndarray]) -> Batch:
+        """Every step of writing these texts' targets as a row."""
+        steps = self.steps[rows]
+        of = np.repeat(np.arange(len(rows)), steps)
+        step = np.arange(len(of)) - np.repeat(np.cumsum(steps) - steps, steps)
+        text, words = _padded(*self.text, rows, self.sentences), _padded(*target, rows)
+        about = [torch.from_numpy(values) for values in (of, step, rows.astype(np.int64), self.keys[rows])]
+        targets = Targets(text, words, about[0], about[1], about[2], about[3])
+        return Batch(
+            text[targets.of],
+            words.tokens[targets.of, targets.step + 1],
+            torch.from_numpy(self.first_steps[rows][of] + step),
+            step_keys(targets.keys[targets.of], targets.step),
+            target=targets,
+        )
+
+
+def step_keys(keys: Int[Tensor, "*row"], step: Int[Tensor, "*row"]) -> Int[Tensor, "*row"]:
+    """The random keys of steps of writing, from those of the sentences."""
+    return ((keys * _MIX[0] + (step + 1) * _MIX[1]) >> 8) & (2**55 - 1)
 
 
 def _padded(
@@ -175,18 +283,19 @@ def bucketed(encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048) -> Iter
     for start in range(0, len(encoded), chunk):
         rows = np.arange(start, min(start + chunk, len(encoded)))
         ordered = rows[np.argsort(encoded.lengths[rows], kind="stable")]
-        yield [encoded.batch(part) for part in _within(ordered, encoded.lengths, encoded.second_lengths, tokens)]
+        yield [encoded.batch(part) for part in _within(ordered, encoded, tokens)]
 
 
-def _within(rows: np.ndarray, lengths: np.ndarray, seconds: np.ndarray | None, tokens: int) -> Iterator[np.ndarray]:
-    """Rows sorted by length, cut so that rows × longest, of both texts, stays within the budget."""
+def _within(rows: np.ndarray, encoded: Encoded, tokens: int) -> Iterator[np.ndarray]:
+    """Texts sorted by length, cut so that the rows they make × longest, of both texts, stays within the budget."""
+    seconds, lengths, steps = encoded.second_lengths, encoded.lengths[rows], encoded.steps[rows]
     beside = np.zeros(len(rows), np.int64) if seconds is None else seconds[rows] + 2
     start = 0
     while start < len(rows):
-        end, widest = start + 1, beside[start]
+        end, widest, made = start + 1, beside[start], steps[start]
         while end < len(rows):
-            widest = max(widest, beside[end])
-            if (end + 1 - start) * (lengths[rows[end]] + 2 + widest) > tokens:
+            widest, made = max(widest, beside[end]), made + steps[end]
+            if made * (lengths[end] + 2 + widest) > tokens:
                 break
             end += 1
         yield rows[start:end]

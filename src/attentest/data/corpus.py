@@ -10,6 +10,7 @@ A split is an Arrow table, so it can be memory-mapped, and no Python object exis
     alignment    list<string>      source-target links of a translation, counted from 0
     annotations  list<list<bool>>  for each person who marked the text, one flag per token
     sentences    list<int32>       the number of tokens of each sentence, for models that read sentence by sentence
+    candidates   list<int32>       the classes that may be chosen for the text, where not all may
 """
 
 from __future__ import annotations
@@ -154,6 +155,11 @@ class Corpus:
                     f"Corpus {self.name!r}, split {name!r}: label {int(labels.max())} is outside the "
                     f"{len(self.classes)} classes {', '.join(self.classes)}."
                 )
+
+    @property
+    def candidates(self) -> bool:
+        """Whether only the classes that a text names may be chosen for it."""
+        return any(split.has("candidates") for split in self.splits.values())
 
     def __getitem__(self, split: str) -> Split:
         if split not in self.splits:

@@ -60,6 +60,10 @@ def _between_punctuation(text: str) -> list[str]:
     return _KERAS.sub(" ", text.lower()).split()
 
 
+def _lower_with_punctuation(text: str) -> list[str]:
+    return re.findall(r"[\w']+|[^\w\s]", text.lower())
+
+
 SPACED = "the run's texts came in words already: put spaces around punctuation too"
 #: The first rule whose words stand in the preparation is taken, so the particular stand before the general.
 RULES = (
@@ -69,6 +73,9 @@ RULES = (
     Rule("words between punctuation, br kept", _between_punctuation, "words between punctuation, lower case"),
     Rule("words between spaces as released, lower", lambda t: t.lower().split(), "words between spaces", SPACED),
     Rule("words between spaces", str.split, "words between spaces, case kept", SPACED),
+    Rule("the published tokens, case kept", str.split, "words between spaces, case kept", SPACED),
+    Rule("the published tokens, lower case", lambda t: t.lower().split(), "words between spaces", SPACED),
+    Rule("lower case, punctuation as tokens", _lower_with_punctuation, "words and punctuation, lower case"),
     Rule("digits as qqq", _masked, "spaCy's English tokens, lower case, digits as qqq"),
     Rule("spaCy tokens", _plain, "spaCy's English tokens, lower case"),
     Rule("words, lower case", lambda t: _between_punctuation(t.replace("<br />", " ")), "words between punctuation"),

@@ -50,6 +50,7 @@ SCHEMA = pa.schema(
         ("alignment", pa.list_(pa.string())),
         ("annotations", pa.list_(pa.list_(pa.bool_()))),
         ("sentences", pa.list_(pa.int32())),
+        ("candidates", pa.list_(pa.int32())),
     ]
 )
 RECORD, PACKED = "corpus.json", "prepared"

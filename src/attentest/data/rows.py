@@ -66,9 +66,10 @@ class Preparation:
             left_out[f"{size}, more than --max-tokens {self.max_tokens}"] = too_long
         lines = [_line(reason, rows) for reason, rows in left_out.items()]
         if not kept:
+            beside = "" if columns.second is None else f", --second-column ({columns.second})"
             raise InputError(
                 f"No row of {table.name} can be used: {'; '.join(lines)}. "
-                f"Check --text-column ({columns.text}), --label-column ({columns.label}) and --max-tokens."
+                f"Check --text-column ({columns.text}){beside}, --label-column ({columns.label}) and --max-tokens."
             )
         rationale = None
         if columns.rationale is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,11 +22,18 @@ class Vocabulary:
     """Words by index; the first four are padding, unknown, start and end."""
 
     words: tuple[str, ...]
+    #: The words to write, where texts are translated.
+    target: Vocabulary | None = None
 
     @classmethod
     def from_split(cls, split: Split, min_frequency: int = 1) -> Vocabulary:
         """The words occurring in at least ``min_frequency`` texts of this (training) split."""
         columns = ["tokens", *(["second"] if split.has("second") else [])]
+        target = cls._of(split, ["target"], min_frequency) if split.has("target") else None
+        return replace(cls._of(split, columns, min_frequency), target=target)
+
+    @classmethod
+    def _of(cls, split: Split, columns: list[str], min_frequency: int) -> Vocabulary:
         total: dict[str, int] = {}
         for lists in (chunk for column in columns for chunk in split.table[column].chunks):
             coded = lists.flatten().dictionary_encode()

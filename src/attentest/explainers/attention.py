@@ -10,6 +10,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
+from attentest.measures.chance import permutations
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["AttentionWeights"]
@@ -17,15 +18,20 @@ __all__ = ["AttentionWeights"]
 
 @dataclass(frozen=True)
 class AttentionWeights(Explainer):
-    """α_t."""
+    """α_t, or the same weights on other tokens."""
 
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "the attention weight α_t"
     reference: ClassVar[str] = "Bahdanau et al. 2015"
     cost: ClassVar[str] = "one forward pass"
+    #: Permute the weights over the text's tokens: as peaked as attention, and blind to what the tokens say.
+    shuffled: bool = False
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
-        """The weights as they were read."""
-        return Attribution(reading.weights)
+        """The weights as they were read, or one permutation of them that depends on the instance alone."""
+        if not self.shuffled:
+            return Attribution(reading.weights)
+        order = permutations(batch.keys, 1, reading.mask, 0, "attention")[:, 0]
+        return Attribution(reading.weights.gather(-1, order))

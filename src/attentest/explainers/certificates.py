@@ -76,7 +76,7 @@ def delete_literally(
         shorter = Sequences(
             text.tokens[:, left], torch.full_like(text.lengths, len(left)), text.mask[:, left], sentences
         )
-        read = subject.read(Batch(shorter, alone.labels, alone.rows, alone.keys, alone.second))
+        read = subject.read(alone.with_text(shorter))
         out[place] = read.logits[0].double()
     return out
 

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.budget import in_slices
-from attentest.explainers.explainer import Attribution, Explainer, margin
+from attentest.explainers.explainer import Attribution, margin
 from attentest.explainers.gradient import differentiable
-from attentest.explainers.lrp import joined, texts_at_once
+from attentest.explainers.lrp import Replaying, joined, texts_at_once
 from attentest.explainers.slopes import check_baselines, check_path, target_of
 from attentest.models.signals import Difference, log_sum_exp
 from attentest.models.subject import Reading, Subject
@@ -22,7 +22,7 @@ __all__ = ["DeepLift"]
 
 
 @dataclass(frozen=True)
-class DeepLift(Explainer):
+class DeepLift(Replaying):
     """The rescale rule; a product's difference is shared by Shapley's rule, so that nothing is lost in an LSTM.
 
     Start and end symbols stay as they are, so the scores of the real tokens alone add up to the difference.

@@ -121,6 +121,4 @@ def _moved_together(batch: Batch, row: Tensor, left: Tensor, lengths: Tensor) ->
     real, cut = batch.mask[row].gather(1, order) & inside, batch.text.sentences
     sentences = None if cut is None else Sentences(cut.labels[row].gather(1, order).where(inside, -1))
     text = Sequences(tokens, lengths, real, sentences)
-    other = batch.second
-    second = None if other is None else Sequences(other.tokens[row], other.lengths[row], other.mask[row])
-    return Batch(text, batch.labels[row], batch.rows[row], batch.keys[row], second), order
+    return batch[row].with_text(text), order

@@ -40,6 +40,10 @@ class Explainer(ABC):
     #: What the method's certificate checks, for the documentation.
     checked: ClassVar[str] = "determinism: the same scores twice"
 
+    def objection(self, subject: Subject) -> str | None:
+        """Why this method does not apply to a subject, or None when it does."""
+        return None
+
     @abstractmethod
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None

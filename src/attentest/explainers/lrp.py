@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,11 +19,20 @@ from attentest.explainers.slopes import target_of
 from attentest.models.signals import Absorber, Relevance
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["LRP", "joined", "texts_at_once"]
+__all__ = ["LRP", "Replaying", "joined", "texts_at_once"]
+
+
+class Replaying(Explainer, ABC):
+    """A method that follows the network layer by layer."""
+
+    def objection(self, subject: Subject) -> str | None:
+        """Needs a network that can be replayed."""
+        can = type(subject).replay is not Subject.replay
+        return None if can else "this model cannot be replayed layer by layer"
 
 
 @dataclass(frozen=True)
-class LRP(Explainer):
+class LRP(Replaying):
     """The ε-rule through sums, everything to the signal and nothing to gates and attention weights.
 
     The relevance that is handed out is the target's logit less its rivals', each rival weighted by its probability

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
@@ -11,7 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Interval", "bootstrap_mean", "bootstrap_paired_difference", "resampled_means", "wilson"]
+__all__ = [
+    "Interval",
+    "bootstrap_mean",
+    "bootstrap_of_sums",
+    "bootstrap_paired_difference",
+    "resampled_means",
+    "wilson",
+]
 
 _KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size
 _CELLS = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
@@ -51,6 +58,29 @@ def resampled_means(values: np.ndarray, *, seed: int = 0, resamples: int = 2000)
     return means
 
 
+def bootstrap_of_sums(
+    values: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    *,
+    seed: int = 0,
+    resamples: int = 2000,
+    level: float = 0.95,
+) -> Interval:
+    """A statistic of the columns' sums, such as their ratio, and its percentile bootstrap interval.
+
+    ``statistic`` takes sums [..., column]; a resample for which it is not a number is left out.
+    """
+    size = len(values)
+    if size == 0:
+        return Interval(math.nan, math.nan, math.nan)
+    value = float(statistic(values.sum(0)))
+    if size == 1 or math.isnan(value):
+        return Interval(value, math.nan, math.nan)
+    drawn = statistic(resampled_means(values, seed=seed, resamples=resamples) * size)
+    low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high))
+
+
 def _resamplings(size: int, seed: int, resamples: int) -> Iterable[np.ndarray]:
     """How often each value is drawn in each resample, some resamples at a time; kept when that is little."""
     if size * resamples <= _KEPT:
@@ -84,8 +114,11 @@ def bootstrap_paired_difference(
     return bootstrap_mean(first - second, seed=seed, resamples=resamples, level=level)
 
 
-def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
-    """A proportion and its score interval (Wilson 1927); of no trials everything is NaN."""
+def wilson(successes: int | float, n: int | float, level: float = 0.95) -> Interval:
+    """A proportion and its score interval (Wilson 1927); of no trials everything is NaN.
+
+    Numbers need not be whole: trials that depend on each other count as fewer.
+    """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} trials: successes lie between 0 and the number of trials.")
     if n == 0:

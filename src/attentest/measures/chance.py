@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attentest.measures.packing import ordinals
 
-__all__ = ["normals", "permutations", "uniforms"]
+__all__ = ["branched", "normals", "permutations", "uniforms"]
 
 _INDEX_BITS = 20  # a sort key is 43 random bits above the token's position
 
@@ -60,6 +60,11 @@ def permutations(
     order &= (1 << _INDEX_BITS) - 1
     placed = order.gather(-1, ordinals(mask)[:, None].expand_as(order))
     return torch.where(mask[:, None], placed, here)
+
+
+def branched(keys: Int[Tensor, " part"], number: Int[Tensor, " part"]) -> Int[Tensor, " part"]:
+    """Keys for the parts of instances, such as their sentences: one for every (instance's key, number)."""
+    return _mixed(keys.long() + _GOLDEN * (number + 1))
 
 
 def _counters(

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.models.attention import ATTENTIONS, Additive, Attention, Random
-from attentest.models.encoders import ENCODERS, BiGRU, BiLSTM, Encoder
+from attentest.models.attention import ATTENTIONS, Additive, Attention, Random, ScaledDot, Uniform
+from attentest.models.decoders import DECODERS, Decoder, Transformer
+from attentest.models.encoders import ENCODERS, BiGRU, BiLSTM, Encoder, NoEncoder
 from attentest.models.heads import HEADS, Head
 from attentest.registry import text_of
 
@@ -34,6 +35,8 @@ class Architecture:
     structure: str = "flat"
     #: "": one text. Else one of QUERIES: there is a second text, and it is the query.
     query: str = ""
+    #: What writes, where the network translates; None: it classifies.
+    decoder: Decoder | None = None
 
     def __post_init__(self) -> None:
         if self.structure not in STRUCTURES:
@@ -42,8 +45,10 @@ class Architecture:
             raise InputError(f"query={self.query!r} must be one of {', '.join(QUERIES)}.")
         if self.structure != "flat" and self.query:
             raise InputError(f"structure={self.structure!r} reads one text, not a pair. Use structure flat.")
-        if self.structure != "flat" and isinstance(self.attention, Random):
-            raise InputError(f"Attention 'random' is for flat models, not for structure {self.structure!r}.")
+        if self.decoder is not None and (self.structure != "flat" or self.query or self.head is not None):
+            raise InputError(
+                f"Decoder {self.decoder.name!r} writes texts with its own output: leave out structure, query and head."
+            )
         if self.query == "conditional" and not isinstance(self.encoder, BiLSTM | BiGRU):
             raise InputError(
                 f"query='conditional' goes on from the last state of a recurrent encoder, which {self.encoder.name!r} "
@@ -51,10 +56,31 @@ class Architecture:
             )
         if self.head is not None and self.head.sees_query and not self.query:
             raise InputError(f"Head {self.head.name!r} sees a second text, and there is none: use sigmoid or softmax.")
+        if isinstance(self.decoder, Transformer):
+            self._check_transformer(self.decoder)
+
+    def _check_transformer(self, decoder: Transformer) -> None:
+        """It reads, attends and embeds by itself."""
+        if not isinstance(self.encoder, NoEncoder):
+            raise InputError(
+                f"Decoder {decoder.name!r} reads with layers of its own, and {self.encoder.name!r} has no place in it: "
+                "leave out encoder, or use none."
+            )
+        if self.attention not in (ScaledDot(), Uniform(), Random()):
+            raise InputError(
+                f"Decoder {decoder.name!r} attends by scaled products, and cannot by {text_of(self.attention)!r}: "
+                "leave out attention, or use dot, uniform or random."
+            )
+        if self.embedding != decoder.hidden:
+            raise InputError(
+                f"Decoder {decoder.name!r}: embedding={self.embedding} must be the same as hidden={decoder.hidden}."
+            )
 
     @property
     def sites(self) -> tuple[str, ...]:
         """Where such a network attends; the last attention before the output comes first."""
+        if self.decoder is not None:
+            return self.decoder.sites
         return ("word",) if self.structure == "flat" else ("sentence", "word")
 
     def to_record(self) -> dict[str, Any]:
@@ -67,6 +93,7 @@ class Architecture:
             "embedding": self.embedding,
             **({} if self.structure == "flat" else {"structure": self.structure}),
             **({"query": self.query} if self.query else {}),
+            **({} if self.decoder is None else {"decoder": text_of(self.decoder)}),
         }
 
     @classmethod
@@ -80,4 +107,5 @@ class Architecture:
             int(record["embedding"]),
             record.get("structure", "flat"),
             record.get("query", ""),
+            DECODERS.parse(record["decoder"]) if record.get("decoder") else None,
         )

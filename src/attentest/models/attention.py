@@ -100,13 +100,20 @@ class Additive(Attention):
 
 @dataclass(frozen=True)
 class ScaledDot(Attention):
-    """Scaled dot product with a learned query, or with the given one."""
+    """Dot product with a learned query, or with the given one; as it is, scaled."""
 
     name: ClassVar[str] = "dot"
+    #: Divided by the square root of the state's size; Luong et al. do not.
+    scaled: bool = True
+    #: A given query meets a map of the states ("general" in Luong et al.), or the states themselves ("dot").
+    mapped: bool = True
 
     def build(self, size: int, query: int | None = None) -> AttentionNetwork:
         """A query vector."""
-        return ScaledDotNetwork(size, query)
+        if not self.mapped and query != size:
+            asked = "there is none" if query is None else f"the query has {query} numbers, a state {size}"
+            raise InputError(f"Attention 'dot(mapped=False)' multiplies states by the query, and {asked}. Use mapped.")
+        return ScaledDotNetwork(size, query, self.scaled, self.mapped)
 
 
 @dataclass(frozen=True)
@@ -168,10 +175,12 @@ class AdditiveNetwork(AttentionNetwork):
 class ScaledDotNetwork(AttentionNetwork):
     """h·q / √m; the learned query of a single sequence is itself the map to a one-number key."""
 
-    def __init__(self, size: int, query: int | None) -> None:
+    def __init__(self, size: int, query: int | None, scaled: bool = True, mapped: bool = True) -> None:
         super().__init__()
-        self.scale = math.sqrt(size)
+        self.scale = math.sqrt(size) if scaled else 1.0
         self.keys = nn.Linear(size, 1 if query is None else query, bias=False)
+        if not mapped:
+            self.keys.weight.requires_grad_(False).copy_(torch.eye(size))
 
     def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
         """Energies from a product with the query."""
@@ -204,39 +213,39 @@ class UniformNetwork(AttentionNetwork):
 
 
 class RandomNetwork(AttentionNetwork):
-    """u_t / Σ u, with u from U(0, 1): numbers of the model's seed, the instance and the token."""
+    """u_t / Σ u, with u from U(0, 1): of the model's seed, the instance and the token; new in training."""
 
     asks_the_instance = True
     seed: Tensor
-    passes: Tensor
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.keys = nn.Linear(size, 1, bias=False).requires_grad_(False)
         self.register_buffer("seed", torch.randint(2**31, ()))
-        self.register_buffer("passes", torch.zeros((), dtype=torch.long))
 
     def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
         """New weights in every pass of training, always the same after it."""
         if self.training:
-            self.passes += 1
-        drawn = self._drawn(mask, query, int(self.passes) if self.training else 0).to(keys.dtype)
+            # From torch's generator, which the loop seeds: hashing and asking for a number would make a GPU wait.
+            drawn = 1.0 - torch.rand(keys.shape[:-1], dtype=keys.dtype, device=keys.device)
+        else:
+            drawn = self._drawn(mask, query).to(keys.dtype)
         drawn = torch.where(mask, drawn, 0.0).expand(keys.shape[:-1])
         return drawn / drawn.sum(-1, keepdim=True).clamp(min=torch.finfo(drawn.dtype).tiny)
 
     def _drawn(
-        self, mask: Bool[Tensor, "*#batch token"], query: Shaped[Tensor, "*#batch query"] | None, number: int
+        self, mask: Bool[Tensor, "*#batch token"], query: Shaped[Tensor, "*#batch query"] | None
     ) -> Float[Tensor, "*batch token"]:
         """The numbers before they are normalised, counted along the real tokens."""
         if query is None:
-            raise InputError("Attention 'random' needs the instances' keys: it is for flat models. Use structure flat.")
+            raise InputError("Attention 'random' needs the instances' keys, and was asked with none.")
         shape = torch.broadcast_shapes(query.shape[:-1], mask.shape[:-1])
         keys, masks = query[..., 0].expand(shape).flatten(), mask.expand(*shape, -1).reshape(-1, mask.shape[-1])
-        drawn = uniforms(keys, 1, masks.shape[1], int(self.seed), f"attention/{number}", masks)
+        drawn = uniforms(keys, 1, masks.shape[1], int(self.seed), "attention", masks)
         # Above zero, so that no text of one token is left without weight.
         return (1.0 - drawn).view(*shape, -1)
 
     def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
         """The same, whatever the states."""
-        energies = self._drawn(mask, query, 0).log()
+        energies = self._drawn(mask, query).log()
         return states.map(lambda s: 0 * s[..., 0]).settled(energies).softmax(mask)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TypeGuard
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch, Sequences
@@ -91,16 +91,21 @@ class Classifier(EmbeddedNetwork):
             weights = weights.detach()
         return self._reading(embedded, states, weights, batch, asked)
 
+    def attend(
+        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+    ) -> Float[Tensor, "batch token"]:
+        """The attention alone: nothing is encoded but the queries."""
+        weights: Tensor = self.attention(states, batch.mask, self.asked(asked).attention)
+        return weights
+
     def _reading(self, embeddings: Tensor, states: Tensor, weights: Tensor, batch: Batch, asked: Asked) -> Reading:
-        logits = self.head((weights[..., None, :] @ states)[..., 0, :], asked.head)
-        query = asked.each.head
-        if self.head.affine:
-            return AffineReading(logits, weights, batch.mask, states, embeddings, self.head(states, query))
-        head = self.head
+        head, each = self.head, asked.each
+        logits = asked.decoded(head, (weights[..., None, :] @ states)[..., 0, :])
+        if head.affine:
+            return AffineReading(logits, weights, batch.mask, states, embeddings, each.decoded(head, states))
 
         def decode(context: Tensor) -> Tensor:
-            made: Tensor = head(context, query)
-            return made
+            return each.decoded(head, context)
 
         return DecodedReading(logits, weights, batch.mask, states, embeddings, decode)
 
@@ -114,15 +119,23 @@ class Classifier(EmbeddedNetwork):
         query = None
         if self.architecture.query:
             query = self._queries(batch, embeddings, second_embeddings)
-        return self.asking(batch.keys[:, None], query)
+        return self.asking(batch.keys[:, None], query, self.candidates(batch))
+
+    def candidates(self, batch: Batch) -> Bool[Tensor, "batch class"] | None:
+        """The classes that may be chosen, where a batch says which."""
+        if batch.candidates is None:
+            return None
+        none = torch.zeros(len(batch), self.classes + 1, dtype=torch.bool, device=batch.candidates.device)
+        return none.scatter(1, batch.candidates % (self.classes + 1), True)[:, :-1]
 
     def asking(
         self,
         keys: Int[Tensor, "batch *alternative key"],
         query: Float[Tensor, "batch *other query"] | None,
+        candidates: Bool[Tensor, "batch *either class"] | None = None,
     ) -> Asked:
         """Queries in the hands of attention and head; random attention asks for the instances' keys."""
-        return Asked(keys if self.attention.asks_the_instance else query, query)
+        return Asked(keys if self.attention.asks_the_instance else query, query, candidates)
 
     def _queries(self, batch: Batch, embeddings: Tensor | None, second_embeddings: Tensor | None) -> Tensor:
         if batch.second is None:
@@ -171,7 +184,7 @@ class Classifier(EmbeddedNetwork):
         states = copy.deepcopy(self.encoder).double().replay(embeddings, batch.text.lengths)
         weights = copy.deepcopy(self.attention).double().replay(states, batch.mask, asking)
         context = states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
-        return copy.deepcopy(self.head).double().replay(context, query)
+        return asked.replayed(copy.deepcopy(self.head).double(), context)
 
     @property
     def parts(self) -> tuple[str, ...]:

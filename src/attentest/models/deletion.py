@@ -56,20 +56,17 @@ def decoded_without_each(
     values = head(identity) - nothing if head.affine else identity
     pooled = pooled_without_each(encoder, attention, values, inputs, lengths, mask, asked.attention)
     if not head.affine:
-        logits: Tensor = head(pooled, asked.each.head)
-        return logits
+        return asked.each.decoded(head, pooled)
     if asked.head is not None:
         nothing = head(torch.zeros_like(identity[0]).expand(len(inputs), 1, -1), asked.each.head)
-    folded: Tensor = pooled + nothing
-    return folded
+    return asked.each.answered(pooled + nothing)
 
 
 def encoded_without_each(subject: Subject, batch: Batch) -> Float[Tensor, "batch deleted class"]:
     """The logits without each token, every shortened text encoded: for subjects that can share nothing."""
     count, width = batch.mask.shape
     rows = torch.arange(count, device=batch.mask.device).repeat_interleave(width)
-    every = batch[rows]
-    texts = Batch(batch.text.without_each(), every.labels, every.rows, every.keys, every.second)
+    texts = batch[rows].with_text(batch.text.without_each())
     room = ROWS.get(subject.device.type, ROWS["cpu"])
     parts = [subject.read(texts[start : start + room]).logits for start in range(0, len(texts), room)]
     return torch.cat(parts).view(count, width, -1)

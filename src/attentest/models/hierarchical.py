@@ -17,8 +17,10 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch
 from attentest.data.sentence_rows import SentenceRows
 from attentest.errors import InputError
+from attentest.measures.chance import branched
 from attentest.models.architecture import Architecture
-from attentest.models.attention import AttentionNetwork, Uniform
+from attentest.models.asked import Asked
+from attentest.models.attention import AttentionNetwork, Random, Uniform
 from attentest.models.deletion import decoded_without_each
 from attentest.models.embedded import EmbeddedNetwork
 from attentest.models.encoder import EncoderNetwork
@@ -87,8 +89,8 @@ class Hierarchical(EmbeddedNetwork):
         """Encode every sentence, then the text of sentences; attend over sentences, decode."""
         embedded = self.embed(batch) if embeddings is None else embeddings
         rows = sentence_rows(batch)
-        vectors = self.vectors(embedded, rows, detach_attention=detach_attention)
-        states, weights, mask = self.attended(vectors, rows.counts, detach_attention=detach_attention)
+        vectors = self.vectors(embedded, rows, batch.keys, detach_attention=detach_attention)
+        states, weights, mask = self.attended(vectors, rows.counts, batch.keys, detach_attention=detach_attention)
         logits = self.head((weights[..., None, :] @ states)[..., 0, :])
         if self.head.affine:
             each = self.head(states)
@@ -99,17 +101,18 @@ class Hierarchical(EmbeddedNetwork):
         self,
         embeddings: Float[Tensor, "batch position embedding"],
         rows: SentenceRows,
+        keys: Int[Tensor, " batch"],
         *,
         detach_attention: bool = False,
     ) -> Float[Tensor, "batch sentence state"]:
         """One vector for every sentence: all sentences of the batch side by side, those of like length together."""
-        flat = embeddings.flatten(0, 1)
+        flat, asked = embeddings.flatten(0, 1), self.asked(keys, rows)
         made = [flat.new_zeros(0, self.word_encoder.size)]  # a text may have lost all its words
         for part, width in rows.groups():
             lengths = rows.lengths[part]
             words = flat.index_select(0, rows.places(part, width).flatten()).view(len(lengths), width, -1)
             states = self.word_encoder(words, lengths)
-            weights = self.word_attention(states, within(lengths, width))
+            weights = self.word_attention(states, within(lengths, width), None if asked is None else asked[part])
             if detach_attention:
                 weights = weights.detach()
             made.append((weights[:, None] @ states)[:, 0])
@@ -119,39 +122,57 @@ class Hierarchical(EmbeddedNetwork):
         self,
         vectors: Float[Tensor, "batch sentence input"],
         counts: Int[Tensor, " batch"],
+        keys: Int[Tensor, " batch"],
         *,
         detach_attention: bool = False,
     ) -> tuple[Float[Tensor, "batch sentence state"], Float[Tensor, "batch sentence"], Bool[Tensor, "batch sentence"]]:
         """States of the sentences, their weights, and which of them are there."""
         mask = within(counts, vectors.shape[1])
         states = self.encoder(vectors, counts)
-        weights = self.attention(states, mask)
+        weights = self.attention(states, mask, self.asked(keys))
         return states, weights.detach() if detach_attention else weights, mask
+
+    def asked(self, keys: Int[Tensor, " batch"], rows: SentenceRows | None = None) -> Int[Tensor, "item 1"] | None:
+        """What random attention is asked with: the texts' keys, or those of their sentences; nothing for any other."""
+        if not self.attention.asks_the_instance:
+            return None
+        return (keys if rows is None else branched(keys[rows.text], rows.ordinal))[:, None]
+
+    def attend(
+        self, batch: Batch, states: Float[Tensor, "batch sentence state"], asked: Batch
+    ) -> Float[Tensor, "batch sentence"]:
+        """The attention over sentences alone."""
+        mask = within(sentence_rows(batch).counts, states.shape[1])
+        weights: Tensor = self.attention(states, mask, self.asked(asked.keys))
+        return weights
 
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch sentence class"]:
         """Logits without each sentence: the others' vectors stay, so only the text of sentences is encoded again."""
         rows = sentence_rows(batch)
-        vectors = self.vectors(self.embed(batch), rows)
-        mask = within(rows.counts, rows.most)
-        return decoded_without_each(self.encoder, self.attention, self.head, vectors, rows.counts, mask)
+        vectors = self.vectors(self.embed(batch), rows, batch.keys)
+        mask, asked = within(rows.counts, rows.most), Asked(self.asked(batch.keys))
+        return decoded_without_each(self.encoder, self.attention, self.head, vectors, rows.counts, mask, asked)
 
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """Both levels, in double precision: the products are of large and small numbers."""
         rows, twin = sentence_rows(batch), copy.deepcopy(self).double()
+        asked = self.asked(batch.keys, rows)
         made: list[AnySignal] = []
         for part, width in rows.groups():
             lengths, places = rows.lengths[part], rows.places(part, width)
             words = embeddings.regrouped(rows.text[part], lambda x, places=places: x.flatten(0, 1)[places])
-            made.append(_pooled(twin.word_encoder, twin.word_attention, words, lengths, within(lengths, width)))
+            mask, keys = within(lengths, width), None if asked is None else asked[part]
+            made.append(_pooled(twin.word_encoder, twin.word_attention, words, lengths, mask, keys))
         # The first of the joined is the embeddings themselves: they lend the batch they belong to, not a value.
         vectors = embeddings.joined(made, lambda all_: placed(torch.cat(all_[1:]), rows))
-        context = _pooled(twin.encoder, twin.attention, vectors, rows.counts, within(rows.counts, rows.most))
+        mask, keys = within(rows.counts, rows.most), self.asked(batch.keys)
+        context = _pooled(twin.encoder, twin.attention, vectors, rows.counts, mask, keys)
         return twin.head.replay(context)
 
     @property
     def parts(self) -> tuple[str, ...]:
         """From the head down, those that learn anything."""
-        weighs = not isinstance(self.architecture.attention, Uniform)
+        weighs = not isinstance(self.architecture.attention, Uniform | Random)
         encodes = any(True for _ in self.encoder.parameters())
         level = (("attention", weighs), ("encoder", encodes))
         named = [(f"{below}{part}", learns) for below in ("", "word_") for part, learns in level]
@@ -159,11 +180,16 @@ class Hierarchical(EmbeddedNetwork):
 
 
 def _pooled(
-    encoder: EncoderNetwork, attention: AttentionNetwork, inputs: AnySignal, lengths: Tensor, mask: Tensor
+    encoder: EncoderNetwork,
+    attention: AttentionNetwork,
+    inputs: AnySignal,
+    lengths: Tensor,
+    mask: Tensor,
+    asked: Tensor | None,
 ) -> AnySignal:
     """Encoder, attention and context of one level, as a signal."""
     states = encoder.replay(inputs, lengths)
-    weights = attention.replay(states, mask)
+    weights = attention.replay(states, mask, asked)
     return states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
 
 

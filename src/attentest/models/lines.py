@@ -119,8 +119,7 @@ class _ClassifierLine(Line):
             weights = self.subject.attention(states, mask, asked.attention)
         else:
             weights = self.held[rows, None, :width]
-        logits: Tensor = self.subject.head((weights[..., None, :] @ states)[..., 0, :], asked.head)
-        return logits
+        return asked.decoded(self.subject.head, (weights[..., None, :] @ states)[..., 0, :])
 
     @abstractmethod
     def _states(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from attentest.data.batches import Batch
 from attentest.models.architecture import Architecture
+from attentest.models.decoders import Transformer
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Network", "build_network"]
@@ -44,6 +45,12 @@ def build_network(
     # Here, because the classes below are networks themselves.
     from attentest.models.classifier import Classifier
     from attentest.models.hierarchical import Hierarchical
+    from attentest.models.transformer import TransformerTranslator
+    from attentest.models.translator import Translator
 
+    if isinstance(architecture.decoder, Transformer):
+        return TransformerTranslator(architecture, words, classes, generator, vectors)
+    if architecture.decoder is not None:
+        return Translator(architecture, words, classes, generator, vectors)
     build = {"flat": Classifier, "hierarchical": Hierarchical}[architecture.structure]
     return build(architecture, words, classes, generator, vectors)

@@ -88,9 +88,10 @@ class SecondText(Subject):
             repeated = some.repeat_interleave(width)
             queries = network.queries(batch.text[some].without_each(), own[repeated], embedded[repeated])
             queries = queries.view(len(some), width, -1)
-            asked = network.asking(part.keys[:, None, None], queries)
+            may = network.candidates(part)
+            asked = network.asking(part.keys[:, None, None], queries, None if may is None else may[:, None])
             weights = network.attention.weigh(
                 keys[some, None].expand(-1, width, -1, -1), part.mask[:, None], asked.attention
             )
-            out.append(network.head(weights @ states[some], asked.head))
+            out.append(asked.decoded(network.head, weights @ states[some]))
         return torch.cat(out) if out else states.new_zeros(0, width, self.classes)

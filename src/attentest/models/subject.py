@@ -4,8 +4,8 @@ A Subject is a model whose attention can be read and replaced. Reading a batch e
 logits, weights and mask; ``reread`` gives the logits under other weights without encoding again. Every
 challenge works through these two classes and nothing else, whatever model stands behind them.
 
-Axes. ``weights`` is [batch, *site, token]: a classifier's single attention has no site axis, a decoder has
-one per step, a transformer has head and query axes. Alternative weights carry one more axis, the K
+Axes. ``weights`` is [batch, *site, token], and no model here needs a site axis: the rows of a translator's batch are
+steps of writing, and each head of a transformer is a site by itself. Alternative weights carry one more axis, the K
 alternatives, in second place. The last axis is of items: tokens, or what a model weighs in their place, such as
 sentences, and ``groups`` then says which positions make each. Logits are always one per class; a head with
 one sigmoid shows the two logits (0, z), whose softmax is (1−σ(z), σ(z)).
@@ -21,8 +21,9 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from attentest.data.batches import Batch
+from attentest.data.batches import Batch, Sequences
 from attentest.errors import InputError, NotApplicable
+from attentest.models.beam import Weigh, Written
 from attentest.models.signals import AnySignal
 
 __all__ = ["BASELINES", "AffineReading", "DecodedReading", "Reading", "Subject"]
@@ -136,6 +137,17 @@ class Subject(ABC):
         return self
 
     @property
+    def generates(self) -> bool:
+        """Whether it writes texts: rows of its batches are then steps of writing, and classes are words."""
+        return False
+
+    def translate(
+        self, text: Sequences, keys: Int[Tensor, " sentence"], *, beam: int = 5, weigh: Weigh | None = None
+    ) -> Written:
+        """What it writes by beam search; ``weigh`` puts other weights in the place of its own at every step."""
+        raise NotApplicable(f"{type(self).__name__} writes no texts.")
+
+    @property
     def has_second_text(self) -> bool:
         """Whether it reads pairs of texts, and the second one can be explained."""
         return False
@@ -166,6 +178,15 @@ class Subject(ABC):
         detach_attention: bool = False,
     ) -> Reading:
         """Encode the batch (or given embeddings) once; attention may be cut from the gradient's path."""
+
+    def attend(
+        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+    ) -> Float[Tensor, "batch token"]:
+        """The weights its attention gives these states, real where ``batch`` has items, for the queries of ``asked``.
+
+        ``asked`` has as many rows as ``batch``. A model without queries looks at the states alone.
+        """
+        raise NotApplicable(f"The attention of {type(self).__name__} cannot be given other states.")
 
     @abstractmethod
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
@@ -33,6 +33,7 @@ class WordReading(Reading):
 
     network: Hierarchical
     rows: SentenceRows
+    keys: Int[Tensor, " batch"]
 
     @property
     def token_logits(self) -> None:
@@ -56,7 +57,8 @@ class WordReading(Reading):
             given = given / given.sum(1, keepdim=True).clamp(min=torch.finfo(given.dtype).tiny)
             made.append(given.to(states.dtype).transpose(1, 2) @ states[places])
         vectors = placed(torch.cat(made), rows).transpose(1, 2).flatten(0, 1)
-        logits = _decoded(self.network, vectors, rows.counts.repeat_interleave(alternatives))
+        counts, keys = (values.repeat_interleave(alternatives) for values in (rows.counts, self.keys))
+        logits = _decoded(self.network, vectors, counts, keys)
         return logits.view(count, alternatives, -1)
 
 
@@ -91,23 +93,36 @@ class WordSite(Subject):
         network, rows = self.network, sentence_rows(batch)
         embedded = network.embed(batch) if embeddings is None else embeddings
         states = self._states(embedded, rows)
-        flat = states.flatten(0, 1)
+        weights, context = self._weighed(states, rows, batch.keys, detach_attention=detach_attention)
+        return WordReading(network.head(context), weights, batch.mask, states, embedded, network, rows, batch.keys)
+
+    def attend(
+        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+    ) -> Float[Tensor, "batch token"]:
+        """Words within sentences, and the sentences that these words make."""
+        return self._weighed(states, sentence_rows(batch), asked.keys)[0]
+
+    def _weighed(
+        self, states: Tensor, rows: SentenceRows, keys: Tensor, *, detach_attention: bool = False
+    ) -> tuple[Float[Tensor, "batch token"], Float[Tensor, "batch state"]]:
+        """The words' weights in the text, and its context."""
+        network = self.network
+        flat, asked = states.flatten(0, 1), network.asked(keys, rows)
         vectors, within_sentence, places = [flat[:0]], [flat[:0, 0]], [rows.first[:0]]
         for part, width in rows.groups():
             place, mask = rows.places(part, width), within(rows.lengths[part], width)
-            weights = network.word_attention(flat[place], mask)
+            weights = network.word_attention(flat[place], mask, None if asked is None else asked[part])
             if detach_attention:
                 weights = weights.detach()
             vectors.append((weights[:, None] @ flat[place])[:, 0])
             within_sentence.append(weights[mask])
             places.append(place[mask])
         sentences, shares, mask = network.attended(
-            placed(torch.cat(vectors), rows), rows.counts, detach_attention=detach_attention
+            placed(torch.cat(vectors), rows), rows.counts, keys, detach_attention=detach_attention
         )
-        logits = network.head((shares[:, None] @ sentences)[:, 0])
         lent = torch.where(mask, shares.clamp(min=LEAST), 0.0).gather(1, rows.items.clamp(min=0))
         own = flat.new_zeros(len(flat)).index_put((torch.cat(places),), torch.cat(within_sentence))
-        return WordReading(logits, lent * own.view_as(lent), batch.mask, states, embedded, network, rows)
+        return lent * own.view_as(lent), (shares[:, None] @ sentences)[:, 0]
 
     def _states(self, embeddings: Tensor, rows: SentenceRows) -> Float[Tensor, "batch position state"]:
         """The words' states at their positions; start, end and padding have none, and zeros in their place."""
@@ -128,7 +143,7 @@ class WordSite(Subject):
         A sentence whose only word goes is gone.
         """
         network, rows = self.network, sentence_rows(batch)
-        vectors, changed = self._without_each(network.embed(batch), rows)
+        vectors, changed = self._without_each(network.embed(batch), rows, batch.keys)
         row, place = batch.mask.nonzero(as_tuple=True)
         ordinal = rows.items[row, place]
         alone = (
@@ -143,24 +158,32 @@ class WordSite(Subject):
             gone = alone[some, None]
             source = (step + (gone & (step >= ordinal[some, None]))).clamp(max=rows.most - 1)
             texts = texts.gather(1, source[..., None].expand_as(texts))
-            out[row[some], place[some]] = _decoded(network, texts, rows.counts[row[some]] - gone[:, 0].long())
+            counts = rows.counts[row[some]] - gone[:, 0].long()
+            out[row[some], place[some]] = _decoded(network, texts, counts, batch.keys[row[some]])
         return out
 
     def _without_each(
-        self, embeddings: Tensor, rows: SentenceRows
+        self, embeddings: Tensor, rows: SentenceRows, keys: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch sentence state"], Float[Tensor, "batch position state"]]:
         """The sentences' vectors, and for every word the vector of its sentence without it."""
         network, flat = self.network, embeddings.flatten(0, 1)
+        asked = network.asked(keys, rows)
         size = network.word_encoder.size
         identity, changed = torch.eye(size).to(flat), flat.new_zeros(len(flat), size)
         for part, width in rows.groups(CELLS.get(self.device.type, CELLS["cpu"]) // size, power=2):
             place, lengths = rows.places(part, width), rows.lengths[part]
             mask = within(lengths, width)
             pooled = pooled_without_each(
-                network.word_encoder, network.word_attention, identity, flat[place], lengths, mask
+                network.word_encoder,
+                network.word_attention,
+                identity,
+                flat[place],
+                lengths,
+                mask,
+                None if asked is None else asked[part],
             )
             changed[place[mask]] = pooled[mask]
-        return network.vectors(embeddings, rows), changed.view(*embeddings.shape[:2], -1)
+        return network.vectors(embeddings, rows, keys), changed.view(*embeddings.shape[:2], -1)
 
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """The network's."""
@@ -177,9 +200,9 @@ class WordSite(Subject):
 
 
 def _decoded(
-    network: Hierarchical, vectors: Float[Tensor, "row sentence state"], counts: Tensor
+    network: Hierarchical, vectors: Float[Tensor, "row sentence state"], counts: Tensor, keys: Int[Tensor, " row"]
 ) -> Float[Tensor, "row class"]:
     """The logits of texts given as their sentences' vectors."""
-    states, weights, _ = network.attended(vectors, counts)
+    states, weights, _ = network.attended(vectors, counts, keys)
     logits: Tensor = network.head((weights[:, None] @ states)[:, 0])
     return logits

@@ -50,8 +50,7 @@ def _shared(subject: Classifier, words: Tensor) -> Reader:
         states = states_of(index, batch.text.lengths)
         asked = subject.asked(batch)
         weights = subject.attention(states, batch.mask, asked.attention)
-        logits: Tensor = subject.head((weights[..., None, :] @ states)[..., 0, :], asked.head)
-        return logits
+        return asked.decoded(subject.head, (weights[..., None, :] @ states)[..., 0, :])
 
     return read
 

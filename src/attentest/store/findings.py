@@ -24,13 +24,23 @@ _KEY = b"attentest"
 
 @dataclass(frozen=True)
 class Measure:
-    """A number computed from one column over the judged rows, in words a reader understands."""
+    """A number computed from one column, or two, over the judged rows, in words a reader understands."""
 
     name: str
     column: str
-    statistic: Literal["mean", "fraction"]
+    #: "ratio": the column's sum over the sum of ``against``; "bleu": of summed counts; "bleu_change": less the BLEU of
+    #: ``against``.
+    statistic: Literal["mean", "fraction", "ratio", "bleu", "bleu_change"]
     words: str
     where: Mapping[str, str] = field(default_factory=dict)
+    against: str = ""
+    #: Rows with one value of this column are one text: an interval draws them together.
+    together: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that it needs."""
+        return tuple(column for column in (self.column, self.against, self.together) if column)
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ class FindingsWriter:
     def write(self, table: pa.Table) -> None:
         """Append one row group; measures of columns that these findings do not have are left out."""
         if self._writer is None:
-            measures = [asdict(m) for m in self._measures if m.column in table.column_names]
+            measures = [asdict(m) for m in self._measures if {*m.columns} <= {*table.column_names}]
             about = json.dumps({"challenge": self._challenge, "measures": measures})
             schema = table.schema.with_metadata({_KEY: about.encode()})
             self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", write_page_checksum=True)

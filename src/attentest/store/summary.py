@@ -9,10 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.measures.bootstrap import bootstrap_mean, wilson
+from attentest.measures.bleu import COUNTS, corpus_bleu
+from attentest.measures.bootstrap import bootstrap_mean, bootstrap_of_sums, wilson
 from attentest.store.findings import Findings, Measure
 
-__all__ = ["Estimate", "estimate", "estimates_by_class"]
+__all__ = ["Estimate", "by_sentence", "estimate", "estimates_by_class", "sentences_of", "summarise"]
+
+#: The id of a step of writing: its sentence's, and its number.
+_STEP = r"@\d+$"
 
 
 @dataclass(frozen=True)
@@ -42,18 +46,54 @@ def estimate(findings: Findings, measure: Measure | str, *, predicted: int | Non
     table = findings.rows(measure.where)
     if predicted is not None:
         table = table.filter(pc.equal(table["predicted"], predicted))
+    if measure.statistic in ("bleu", "bleu_change", "ratio"):
+        return _of_sums(table, measure)
     column = table[measure.column].cast(pa.float64())
     if "not_judged" in table.column_names:
         column = pc.if_else(pc.is_null(table["not_judged"]), column, None)
-    values = column.to_numpy()
-    values = values[~np.isnan(values)]
-    return summarise(values, len(table) - len(values), measure.statistic)
+    values, sentences = column.to_numpy(), sentences_of(table)
+    judged = ~np.isnan(values)
+    together = None if sentences is None else sentences[judged]
+    return summarise(values[judged], len(table) - int(judged.sum()), measure.statistic, together)
 
 
-def summarise(values: np.ndarray, not_judged: int, statistic: str = "mean") -> Estimate:
-    """The mean of the values with a bootstrap interval, or a fraction with Wilson's."""
+def sentences_of(table: pa.Table) -> np.ndarray | None:
+    """Which sentence each row is a step of, as numbers from 0; None where rows are not steps of writing."""
+    ids = table["id"] if "id" in table.column_names else None
+    if ids is None or not len(ids) or not pc.all(pc.match_substring_regex(ids, _STEP)).as_py():
+        return None
+    _, sentences = np.unique(pc.replace_substring_regex(ids, _STEP, "").to_numpy(), return_inverse=True)
+    return np.asarray(sentences)
+
+
+def by_sentence(values: np.ndarray, sentences: np.ndarray | None) -> np.ndarray:
+    """The mean over every sentence's steps, not a number where it has none; the values, where they are not steps."""
+    if sentences is None:
+        return values
+    there, count = ~np.isnan(values), int(sentences.max(initial=-1)) + 1
+    totals, sizes = (np.bincount(sentences[there], each, count) for each in (values[there], np.ones(there.sum())))
+    means: np.ndarray = np.divide(totals, sizes, out=np.full(count, np.nan), where=sizes > 0)
+    return means
+
+
+def summarise(
+    values: np.ndarray, not_judged: int, statistic: str = "mean", together: np.ndarray | None = None
+) -> Estimate:
+    """The mean of the values with a bootstrap interval, or a fraction with Wilson's.
+
+    ``together``: which values belong to one sentence, where they are steps of writing: those are not independent, so
+    whole sentences are drawn, and a fraction stands on as many values as would say as much alone (Rao & Scott 1992).
+    """
     n = len(values)
     spread = float(values.std(ddof=1)) if n > 1 else math.nan
+    if together is not None and n:
+        _, text = np.unique(together, return_inverse=True)
+        sums = np.stack([np.bincount(text, values), np.bincount(text)], axis=1)
+        if statistic == "fraction":
+            value, low, high = _wilson_of_sums(sums)
+            return Estimate(value, low, high, spread, n, not_judged, "Wilson 95 %, by sentence")
+        value, low, high = bootstrap_of_sums(sums, _ratio)
+        return Estimate(value, low, high, spread, n, not_judged, "bootstrap 95 %, by sentence")
     if statistic == "fraction":
         value, low, high = wilson(int(values.sum()), n)
         return Estimate(value, low, high, spread, n, not_judged, "Wilson 95 %")
@@ -61,7 +101,57 @@ def summarise(values: np.ndarray, not_judged: int, statistic: str = "mean") -> E
     return Estimate(value, low, high, spread, n, not_judged, "bootstrap 95 %")
 
 
+def _wilson_of_sums(sums: np.ndarray) -> tuple[float, float, float]:
+    """A share of steps, [sentence, (yes, all)], with Wilson's interval of the effective number of steps."""
+    steps, share = float(sums[:, 1].sum()), float(sums[:, 0].sum() / sums[:, 1].sum())
+    # As many as there are sentences, where all steps are alike.
+    effective = float(len(sums))
+    if 0 < share < 1 and len(sums) > 1:
+        residuals = sums[:, 0] - share * sums[:, 1]
+        variance = len(sums) / (len(sums) - 1) * float((residuals**2).sum()) / steps**2
+        effective = steps / max(1.0, variance * steps / (share * (1 - share)))
+    return wilson(share * effective, effective)
+
+
+def _of_sums(table: pa.Table, measure: Measure) -> Estimate:
+    """A measure of sums over texts, not a mean over rows: every resample has sums of its own."""
+    judged = table
+    if "not_judged" in table.column_names:
+        judged = table.filter(pc.is_null(table["not_judged"]))
+    columns = (measure.column, measure.against) if measure.against else (measure.column,)
+    sums = np.concatenate([_numbers(judged[column]) for column in columns], axis=1)
+    rows = len(sums)
+    if measure.together:
+        _, text = np.unique(judged[measure.together].to_numpy(), return_inverse=True)
+        texts = int(text.max(initial=-1)) + 1
+        sums = np.stack([np.bincount(text, column, texts) for column in sums.T], axis=1)
+    value, low, high = bootstrap_of_sums(sums, _STATISTICS[measure.statistic])
+    return Estimate(value, low, high, math.nan, rows, len(table) - rows, "bootstrap 95 %")
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    """A column as [row, number]: one number a row, or a list of as many in every row."""
+    if pa.types.is_list(column.type):
+        flat = pc.list_flatten(column).to_numpy()
+        return np.asarray(flat, dtype=np.float64).reshape(len(column), -1 if len(column) else 0)
+    return np.asarray(column.cast(pa.float64()).to_numpy())[:, None]
+
+
+def _ratio(sums: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: np.ndarray = sums[..., 0] / sums[..., 1]
+    return ratio
+
+
+def _bleu_change(sums: np.ndarray) -> np.ndarray:
+    change: np.ndarray = corpus_bleu(sums[..., :COUNTS]) - corpus_bleu(sums[..., COUNTS:])
+    return change
+
+
+_STATISTICS = {"ratio": _ratio, "bleu": corpus_bleu, "bleu_change": _bleu_change}
+
+
 def estimates_by_class(findings: Findings, measure: Measure | str) -> dict[int, Estimate]:
-    """The measure for every predicted class that occurs."""
-    present = sorted(set(findings.table["predicted"].to_pylist()))
+    """The measure for every predicted class that occurs; rows of whole translations have none."""
+    present = sorted(set(pc.drop_null(findings.table["predicted"]).to_pylist()))
     return {c: estimate(findings, measure, predicted=c) for c in present}

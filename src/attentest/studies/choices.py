@@ -16,6 +16,7 @@ from attentest.errors import AttentestError, InputError, UnknownName, suggestion
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
 from attentest.models.attention import ATTENTIONS
+from attentest.models.decoders import DECODERS
 from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
 from attentest.registry import Registry
@@ -33,11 +34,12 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "encoder": ENCODERS,
     "attention": ATTENTIONS,
     "head": HEADS,
+    "decoder": DECODERS,
 }
 #: The smallest value of a number.
 LEAST = {
     **{"max_tokens": 1, "min_frequency": 1, "embedding": 1, "epochs": 1, "batch_size": 1},
-    **{"patience": 0, "clip": 0, "seed": 0, "limit": 0},
+    **{"patience": 0, "clip": 0, "smoothing": 0, "warmup": 0, "seed": 0, "limit": 0},
 }
 
 
@@ -97,13 +99,12 @@ def check_together(choices: Mapping[str, Any], label: str) -> None:
         raise InputError(f"cell {label}: 'removal' names an explainer, 'removal_share' how much goes: give both.")
     if "corpus" in choices:
         task = getattr(CORPORA.parse(choices["corpus"]), "task", "single")
-        if task == "translate":
-            raise InputError(
-                f"cell {label}: corpus {choices['corpus']!r} has a text to generate (task {task!r}); this version "
-                "trains classifiers."
-            )
-        if task == "single" and "query" in choices:
+        if task in ("single", "translate") and choices.get("query"):
             raise InputError(f"cell {label}: 'query' is for pairs of texts; {choices['corpus']!r} has one text.")
+        if task != "translate" and choices.get("decoder"):
+            raise InputError(f"cell {label}: 'decoder' writes texts; {choices['corpus']!r} has none to write.")
+        if task == "translate" and "removal" in choices:
+            raise InputError(f"cell {label}: 'removal' is for classifiers; {choices['corpus']!r} has texts to write.")
     if choices.get("head") == "sigmoid" and (classes := _classes(choices)) not in (None, 2):
         raise InputError(f"cell {label}: one sigmoid tells two classes apart, {choices['corpus']!r} has {classes}.")
 

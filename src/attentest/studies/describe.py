@@ -9,26 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.data.candidates import with_candidates
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.files import corpus_from_files
 from attentest.data.location import data_folder
 from attentest.data.sentences import with_sentences
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import InputError
 from attentest.models.architecture import QUERIES, Architecture
-from attentest.models.attention import ATTENTIONS
-from attentest.models.encoders import ENCODERS
+from attentest.models.attention import ATTENTIONS, ScaledDot
+from attentest.models.decoders import DECODERS, Decoder, Transformer
+from attentest.models.encoders import ENCODERS, NoEncoder
 from attentest.models.heads import HEADS
 from attentest.store.folder import RunFolder
 from attentest.studies.presets import preset as preset_named
-from attentest.studies.run import Removal, Run
+from attentest.studies.run import FORCED, Removal, Run
 
 __all__ = ["describe_run", "vectors_file"]
 
 #: The choices that make a model.
 MAKING = (
-    *("min_frequency", "encoder", "structure", "attention", "query", "head", "embedding", "vectors"),
-    *("preset", "epochs", "batch_size", "learning_rate", "clip", "patience"),
+    *("min_frequency", "encoder", "structure", "attention", "query", "decoder", "head", "embedding", "vectors"),
+    *("preset", "epochs", "batch_size", "learning_rate", "clip", "patience", "smoothing", "warmup"),
     *("removal", "removal_share", "removal_by"),
 )
 
@@ -50,6 +52,8 @@ def describe_run(
     structure: str = "flat",
     attention: str = "additive",
     query: str | None = None,
+    decoder: str | None = None,
+    forced: str = FORCED[0],
     site: str = "",
     head: str | None = None,
     embedding: int = 300,
@@ -60,6 +64,8 @@ def describe_run(
     learning_rate: float | None = None,
     clip: float | None = None,
     patience: int | None = None,
+    smoothing: float | None = None,
+    warmup: int | None = None,
     challenges: Sequence[str] = DEFAULT,
     seed: int = 0,
     limit: int = 0,
@@ -88,14 +94,15 @@ def describe_run(
     )
     given_head = None if head is None else HEADS.parse(head)
     kept = parts if source is None else Architecture.from_record(source.record["fields"]["model"])
-    if site and site not in kept.sites:
-        raise InputError(f"site={site!r} must be one of {', '.join(kept.sites)}: the attentions of this model.")
+    _check_files(kept, data, model)
     given: dict[str, Any] = {
         "epochs": epochs,
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "clip": clip,
         "patience": patience,
+        "smoothing": smoothing,
+        "warmup": warmup,
     }
     was = {} if source is None else source.record["fields"]["corpus"]
     words = tokenizer or was.get("tokenizer") or "english"
@@ -119,17 +126,22 @@ def describe_run(
         raise InputError(f"Give --data or --corpus: texts to audit {model} on.")
     else:
         loaded = CORPORA.parse(corpus or was.get("name", "reviews")).load()
-    if kept.structure == "hierarchical":
-        loaded = with_sentences(loaded)
+    loaded = _as_read(loaded, kept, candidates=bool(was.get("candidates")))
     asked = _query(loaded, query)
-    training = dataclasses.replace(
-        defaults.training_for(loaded.task), **{k: v for k, v in given.items() if v is not None}
-    )
     usual_head = HEADS.parse(defaults.pair_head) if asked else None
-    architecture = dataclasses.replace(parts, head=given_head or usual_head, query=asked)
-    if source is not None and bool(kept.query) != bool(asked):
-        one, other = ("pairs of texts", "has one text") if kept.query else ("one text", "has pairs")
-        raise InputError(f"The model of {model} reads {one}, and {loaded.name!r} {other}. Give data like the model's.")
+    writes = _decoder(loaded, decoder)
+    training = dataclasses.replace(
+        defaults.training_for(loaded.task, writes), **{k: v for k, v in given.items() if v is not None}
+    )
+    architecture = dataclasses.replace(
+        parts, head=given_head or usual_head, query=asked, decoder=writes, **_of_transformer(parts, writes)
+    )
+    kept = architecture if source is None else kept
+    if site and site not in kept.sites:
+        raise InputError(f"site={site!r} must be one of {', '.join(kept.sites)}: the attentions of this model.")
+    _check_forced(forced, loaded, writes)
+    if source is not None:
+        _check_kind(kept, architecture, model, loaded)
     if was and tuple(was["classes"]) != loaded.classes:
         raise InputError(
             f"The model was trained on the classes {', '.join(was['classes'])}, "
@@ -147,13 +159,26 @@ def describe_run(
         model_from=source,
         tokenizer=words if data is not None else "",
         site="" if site == kept.sites[0] else site,
+        forced=forced,
         removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
     )
     return _possible(run)
 
 
+def _as_read(corpus: Corpus, model: Architecture, *, candidates: bool) -> Corpus:
+    """The corpus as the model reads it: cut into sentences, with the classes that each text names, if it needs them."""
+    if model.structure == "hierarchical":
+        corpus = with_sentences(corpus)
+    if not candidates or corpus.candidates:
+        return corpus
+    splits = {name: with_candidates(split, corpus.classes) for name, split in corpus.splits.items()}
+    return dataclasses.replace(corpus, splits=splits)
+
+
 def _possible(run: Run) -> Run:
-    """The run; companions that cannot be trained are refused before anything is."""
+    """The run; what cannot be trained is refused before anything is."""
+    if run.removal is not None and run.architecture.decoder is not None:
+        raise InputError(f"Removal is for classifiers, and {run.corpus.name!r} has texts to write: leave it out.")
     for companion in run.companions:
         run.companion(companion)
     return run
@@ -161,16 +186,58 @@ def _possible(run: Run) -> Run:
 
 def _query(corpus: Corpus, query: str | None) -> str:
     """How the second text of a corpus becomes the query: "" where there is none."""
-    if corpus.task == "translate":
-        raise NotApplicable(
-            f"Corpus {corpus.name!r} has a text to generate (task 'translate'); this version audits classifiers. "
-            "Choose a corpus of task 'single', 'pair' or 'answer' from 'attentest corpora'."
-        )
-    if corpus.task == "single":
-        if query is not None:
+    if corpus.task in ("single", "translate"):
+        if query:
             raise InputError(f"--query {query} is for pairs of texts, and {corpus.name!r} has one text: leave it out.")
         return ""
     return query or QUERIES[0]
+
+
+def _check_forced(forced: str, corpus: Corpus, decoder: Decoder | None) -> None:
+    """Whose words are written is a choice only where words are written."""
+    if forced not in FORCED:
+        raise InputError(
+            f"forced={forced!r} must be one of {', '.join(FORCED)}: whose words the model is made to write."
+        )
+    if forced != FORCED[0] and decoder is None:
+        raise InputError(f"--forced {forced} is for translations, and {corpus.name!r} has none: leave it out.")
+
+
+def _check_kind(kept: Architecture, wanted: Architecture, model: str | Path | None, corpus: Corpus) -> None:
+    """A trained model reads one text, pairs or translations, and so must the data."""
+    kinds = [
+        "translations" if one.decoder is not None else "pairs of texts" if one.query else "single texts"
+        for one in (kept, wanted)
+    ]
+    if kinds[0] != kinds[1]:
+        raise InputError(
+            f"The model of {model} reads {kinds[0]}, and {corpus.name!r} has {kinds[1]}. Give data like the model's."
+        )
+
+
+def _check_files(kept: Architecture, data: str | Path | None, model: str | Path | None) -> None:
+    """Files hold texts with labels, and nothing to write."""
+    if data is not None and kept.decoder is not None:
+        raise InputError(
+            f"The model of {model} writes, and {data} has no texts to write. Give --corpus, one of translations."
+        )
+
+
+def _decoder(corpus: Corpus, decoder: str | None) -> Decoder | None:
+    """What writes the translations of a corpus; None where there are none."""
+    if corpus.task == "translate":
+        return DECODERS.parse(decoder or "bahdanau")
+    if decoder:
+        raise InputError(f"--decoder {decoder} writes texts, and {corpus.name!r} has none to write: leave it out.")
+    return None
+
+
+def _of_transformer(parts: Architecture, decoder: Decoder | None) -> dict[str, Any]:
+    """A transformer reads, attends and embeds by itself: what was left as usual becomes its own."""
+    if not isinstance(decoder, Transformer):
+        return {}
+    own, usual = {"encoder": NoEncoder(), "attention": ScaledDot(), "embedding": decoder.hidden}, Architecture()
+    return {name: value for name, value in own.items() if getattr(parts, name) == getattr(usual, name)}
 
 
 def _refuse_model_options(given: dict[str, Any]) -> None:

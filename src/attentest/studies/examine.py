@@ -17,6 +17,7 @@ from attentest.challenges import Challenge, Examination
 from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
+from attentest.data.vocabulary import Vocabulary
 from attentest.measures.human_agreement import Annotations
 from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
@@ -24,7 +25,7 @@ from attentest.registry import text_of
 from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
 
-__all__ = ["examine"]
+__all__ = ["Texts", "examine"]
 
 #: Padded positions in a batch: a core's cache is small, a GPU waits for every batch.
 POSITIONS = {"cpu": 4096, "cuda": 65_536}
@@ -92,6 +93,19 @@ class _People:
         return Annotations(flags.to(batch.mask.device), there.to(batch.mask.device))
 
 
+@dataclass(frozen=True)
+class Texts:
+    """Where the rows to examine are steps of writing: the texts themselves, and the words they are written with."""
+
+    split: Split
+    vocabulary: Vocabulary
+
+    def targets(self, batch: Batch) -> pa.ListArray:
+        """The words to write, text by text."""
+        assert batch.target is not None
+        return self.split.take(batch.target.sentences.cpu().numpy()).table["target"].chunk(0)
+
+
 def examine(
     subject: Subject,
     split: Split,
@@ -102,6 +116,7 @@ def examine(
     seed: int,
     meaning: str = "",
     companions: Mapping[Companion, Subject] | None = None,
+    written: Texts | None = None,
     workers: int = 1,
     progress: Progress = SILENT,
 ) -> None:
@@ -109,7 +124,8 @@ def examine(
 
     Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
     depend on how many there are. ``meaning`` says what the split's marks are: planted, human, or nothing;
-    ``companions`` are the other models that the challenges compare the subject with.
+    ``companions`` are the other models that the challenges compare the subject with. Where texts are ``written``, the
+    rows of the split are steps, all of a text in one batch; a challenge of texts gives rows of texts.
     """
     marks, people = _Marks.of(split), _People.of(split)
     texts = Split(split.table.select([name for name in ("tokens", "sentences") if split.has(name)]))
@@ -121,12 +137,11 @@ def examine(
         try:
             return whole(batch)
         except torch.OutOfMemoryError:
-            if len(batch) == 1:
+            if batch.texts == 1:
                 raise
         # Beyond the except block, so that the failed call's tensors are free by now.
         _give_back_memory(subject)
-        middle = len(batch) // 2
-        halves = [examined(batch[:middle]), examined(batch[middle:])]
+        halves = [examined(half) for half in batch.halves()]
         return {name: pa.concat_tables([half[name] for half in halves]) for name in challenges}
 
     @torch.no_grad()
@@ -145,12 +160,15 @@ def examine(
             annotations=None if people is None else _of_items(reading, people.batch(batch)),
             texts=len(encoded),
             companions=companions or {},
+            donors=encoded.batch,
+            vocabulary=None if written is None else written.vocabulary,
+            targets=None if written is None else written.targets(batch),
         )
         found = {
-            name: _with_prediction(challenge.examine(examination), examination)
+            name: _with_prediction(challenge.examine(examination), examination, of_texts=challenge.of_texts)
             for name, challenge in challenges.items()
         }
-        tick(len(batch))
+        tick(batch.texts)
         return found
 
     with contextlib.ExitStack() as stack:
@@ -165,7 +183,8 @@ def examine(
             # The longest first, so that no worker is left alone with them at the end.
             done = list(pool.map(examined, reversed(batches)))
             for name, writer in writers.items():
-                writer.write(_ordered([found[name] for found in reversed(done)], split.table["id"]))
+                of = split if written is None or not challenges[name].of_texts else written.split
+                writer.write(_ordered([found[name] for found in reversed(done)], of.table["id"]))
             _give_back_memory(subject)
 
 
@@ -211,8 +230,10 @@ def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _with_prediction(table: pa.Table, examination: Examination) -> pa.Table:
-    """Add the predicted class, so that any findings can be grouped by it."""
+def _with_prediction(table: pa.Table, examination: Examination, *, of_texts: bool) -> pa.Table:
+    """Add the predicted class, so that any findings can be grouped by it; of whole texts there is none."""
+    if of_texts and examination.batch.target is not None:
+        return table.append_column("predicted", pa.nulls(len(table), pa.int32()))
     predicted = examination.reading.predicted.cpu().numpy().astype(np.int32)
     rows = examination.rows
     order = np.argsort(rows)

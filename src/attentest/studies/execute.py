@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from attentest.challenges import DEFAULT, Challenge
+from attentest.challenges import THOROUGH, TRANSLATION, Challenge
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
+from attentest.data.steps import stepped
+from attentest.data.vocabulary import Vocabulary
 from attentest.errors import NotApplicable, StorageError
+from attentest.explainers import EXPLAINERS
+from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.store.atomic import make_folder, replacing
 from attentest.store.folder import RunFolder
-from attentest.studies.examine import examine
-from attentest.studies.run import COUNTS, MODEL, Run, file_name
+from attentest.studies.examine import Texts, examine
+from attentest.studies.run import COUNTS, FORCED, MODEL, Run, file_name
 from attentest.studies.trained import companions, neighbours, opened, reproducibly, trained_model, without_removed
+from attentest.studies.written import own_words
 
 __all__ = ["execute", "is_complete"]
 
@@ -39,8 +46,9 @@ def execute(
         run = without_removed(run, root, device, progress)
         model, vocabulary = trained_model(run, folder, where, progress)
         subject = model.at(run.site)
-        split = run.examined()
-        wanted = _applicable(run, folder, subject, split, progress)
+        split = _read(run, model, vocabulary, progress)
+        shown = split if vocabulary.target is None else stepped(split, vocabulary)
+        wanted = _applicable(run, folder, subject, shown, progress)
         missing = {
             name: challenge
             for name, challenge in wanted.items()
@@ -55,13 +63,14 @@ def execute(
             with reproducibly():
                 examine(
                     subject,
-                    split,
+                    shown,
                     encoded,
-                    missing,
+                    _explained(missing, subject),
                     folder.path / "findings",
                     seed=run.seed,
                     meaning=run.corpus.provenance.rationale,
                     companions=beside,
+                    written=None if vocabulary.target is None else Texts(run.examined(), vocabulary),
                     workers=side_by_side,
                     progress=progress,
                 )
@@ -70,6 +79,15 @@ def execute(
                 key = run.findings_key(challenge)
                 folder.finish(_findings(name), instances=len(split), key=key, seconds=seconds)
         return folder
+
+
+def _read(run: Run, model: Network, vocabulary: Vocabulary, progress: Progress) -> Split:
+    """The texts to examine; where a translator is made to write its own words, with these as their targets."""
+    split = run.examined()
+    if run.forced == FORCED[0]:
+        return split
+    with reproducibly():
+        return own_words(model, split, vocabulary, progress)
 
 
 def is_complete(run: Run, folder: RunFolder, say: Callable[[str], None] = lambda line: None) -> bool:
@@ -110,10 +128,37 @@ def _applicable(run: Run, folder: RunFolder, model: Subject, split: Split, progr
         reason = challenge.objection(model, has_rationale=split.has("rationale"))
         if reason is None:
             wanted[file_name(challenge)] = challenge
-        elif text_of(challenge) in DEFAULT:
+        elif text_of(challenge) in (*TRANSLATION, *THOROUGH):
             progress.say(f"Challenge {text_of(challenge)!r} does not apply: {reason}.")
             passed_over[text_of(challenge)] = reason
         else:
             raise NotApplicable(f"Challenge {text_of(challenge)!r} does not apply: {reason}.")
+    for explainer, reason in _left_out(wanted.values(), model).items():
+        progress.say(f"Explainer {explainer!r} does not apply: {reason}. It is left out.")
+        passed_over[explainer] = reason
     folder.note(not_applicable=passed_over)
     return wanted
+
+
+def _left_out(challenges: Iterable[Challenge], model: Subject) -> dict[str, str]:
+    """The usual explainers of the challenges that do not apply, with the reason; those that were named must."""
+    found: dict[str, str] = {}
+    for challenge in challenges:
+        for explainer in challenge.explained_by:
+            if (reason := EXPLAINERS.parse(explainer).objection(model)) is None:
+                continue
+            if challenge.explained_by != type(challenge)().explained_by:
+                raise NotApplicable(f"Challenge {text_of(challenge)!r}: {explainer!r} does not apply: {reason}.")
+            found[explainer] = reason
+    return found
+
+
+def _explained(challenges: Mapping[str, Challenge], model: Subject) -> dict[str, Challenge]:
+    """The challenges without the explainers that do not apply."""
+    out = dict(challenges)
+    for name, challenge in challenges.items():
+        if left_out := _left_out([challenge], model):
+            own: Any = challenge
+            kept = tuple(explainer for explainer in own.explainers if explainer not in left_out)
+            out[name] = dataclasses.replace(own, explainers=kept)
+    return out

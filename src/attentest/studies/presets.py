@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from attentest.errors import UnknownName
+from attentest.models.decoders import Decoder, Transformer
 from attentest.models.encoders import Average, BiGRU, Convolution, Encoder, NoEncoder
 from attentest.training.loop import Training
 
 __all__ = ["PRESETS", "Preset", "preset"]
+
+
+#: Nothing decays, as dropout is there; the smoothing is that of Vaswani et al. 2017, and the rate falls as theirs does.
+TRANSLATION = Training(
+    epochs=20,
+    batch_size=64,
+    amsgrad=False,
+    weight_decay=0.0,
+    balance_classes=False,
+    patience=3,
+    smoothing=0.1,
+    learning_rate=2e-3,
+    warmup=250,
+)
+#: The rate rises to its height over 2,000 steps and falls from there, by the root of the steps (Vaswani et al. 2017).
+TRANSFORMER = replace(TRANSLATION, epochs=40, batch_size=128, learning_rate=1e-3, patience=5, warmup=2000)
 
 
 @dataclass(frozen=True)
@@ -26,9 +43,16 @@ class Preset:
     pair_head: str = "joint"
     #: How models that answer questions are trained, where that differs: attention finds the sentence asked for late.
     answer_training: Training | None = None
+    #: How models that translate are trained.
+    translation_training: Training = field(default_factory=lambda: TRANSLATION)
+    transformer_training: Training = field(default_factory=lambda: TRANSFORMER)
 
-    def training_for(self, task: str) -> Training:
-        """How a model of this task is trained."""
+    def training_for(self, task: str, decoder: Decoder | None = None) -> Training:
+        """How a model of this task, with this decoder where it writes, is trained."""
+        if isinstance(decoder, Transformer):
+            return self.transformer_training
+        if task == "translate":
+            return self.translation_training
         return self.training if task != "answer" or self.answer_training is None else self.answer_training
 
     def encoder(self, text: str) -> str | Encoder:

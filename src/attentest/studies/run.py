@@ -27,8 +27,10 @@ from attentest.store.folder import RunFolder
 from attentest.studies.version import version_of
 from attentest.training.loop import Training
 
-__all__ = ["Removal", "Run", "file_name"]
+__all__ = ["FORCED", "Removal", "Run", "file_name"]
 
+#: Whose words a translator is made to write while it is examined: the corpus's, or its own.
+FORCED = ("reference", "own")
 MODEL, VOCABULARY, TEXTS, COUNTS = "model.safetensors", "vocabulary.json", "training-texts.u64", "corpus.json"
 #: The modules that decide what is trained, and what is found apart from the challenges themselves.
 TRAINS = ("attentest.training.loop", "attentest.models.network", "attentest.data.vectors")
@@ -109,6 +111,8 @@ class Run:
     site: str = ""
     #: What its training takes from other runs' models.
     relation: Relation | None = None
+    #: Whose words a translator writes: one of FORCED.
+    forced: str = FORCED[0]
     #: The corpus after the removal, once it is known.
     reduced: Corpus | None = field(default=None, compare=False)
 
@@ -132,6 +136,7 @@ class Run:
                 "left_out": list(corpus.provenance.left_out),
                 "tokenizer": self.tokenizer,
                 "lowercase": self.lowercase,
+                **({"candidates": True} if corpus.candidates else {}),
             },
             **self._model_fields(),
             "challenges": [text_of(challenge) for challenge in self.challenges],
@@ -139,6 +144,7 @@ class Run:
             "limit": self.limit,
             "split": self.split,
             **({"site": self.site} if self.site else {}),
+            **({} if self.forced == FORCED[0] else {"forced": self.forced}),
             "code": {
                 "model": None if self.model_from is not None else version_of(*TRAINS),
                 "findings": {text_of(challenge): code_of(challenge) for challenge in self.asked},
@@ -164,7 +170,7 @@ class Run:
         """A hash of what decides one challenge's findings: runs that ask it among others share them."""
         fields = self.fields
         text = text_of(challenge)
-        decides = {name: fields.get(name) for name in ("seed", "limit", "split", "site")}
+        decides = {name: fields.get(name) for name in ("seed", "limit", "split", "site", "forced")}
         beside = [self.companion(companion).model_key for companion in challenge.companions]
         about = {"model": self.model_key, "beside": beside, "corpus": self.corpus.digest, "challenge": text}
         return _hash({**decides, **about, "code": fields["code"]["findings"][text]})
@@ -207,7 +213,9 @@ class Run:
     @property
     def companions(self) -> tuple[Companion, ...]:
         """The other models that its challenges ask for, each once."""
-        return tuple(dict.fromkeys(companion for challenge in self.asked for companion in challenge.companions))
+        writes = self.corpus.task == "translate"
+        asked = (challenge for challenge in self.asked if not (writes and challenge.of_classifiers))
+        return tuple(dict.fromkeys(companion for challenge in asked for companion in challenge.companions))
 
     def _model_fields(self) -> dict[str, Any]:
         if self.model_from is not None:

@@ -145,7 +145,7 @@ def _label(point: Mapping[str, Any], grid: Mapping[str, tuple[Any, ...]]) -> str
         short = str(value).partition("(")[0]
         alone = sum(str(other).partition("(")[0] == short for other in grid[key]) == 1
         parts.append(named.get(key, "{}").format(short if alone and short else value))
-    return " · ".join(parts) or "the one cell"
+    return " · ".join(part for part in parts if part) or "the one cell"
 
 
 def read_study(path: Path) -> Study:

@@ -119,7 +119,7 @@ def trained_model(run: Run, folder: RunFolder, device: torch.device, progress: P
     if source is not None:
         model, architecture = load_network(source / MODEL, device)
         vocabulary = load_vocabulary(source / VOCABULARY)
-        if model.words != len(vocabulary) or model.classes != len(run.corpus.classes):
+        if model.words != len(vocabulary) or model.classes != _classes(run, vocabulary):
             raise CheckpointError(f"{source}: model, vocabulary and classes do not fit together.")
         about: dict[str, Any] = {"from": source.name}
         if run.model_from is None:
@@ -155,6 +155,11 @@ def _counts(corpus: Corpus) -> dict[str, Any]:
         "vocabulary_of_all_splits": len(Vocabulary.from_split(every, corpus.min_frequency)),
         "splits": splits,
     }
+
+
+def _classes(run: Run, vocabulary: Vocabulary) -> int:
+    """How many classes a model tells apart: those of the corpus, or the words it may write."""
+    return len(run.corpus.classes) if vocabulary.target is None else len(vocabulary.target)
 
 
 def _training_texts(run: Run, source: Path | None) -> bytes:
@@ -208,7 +213,8 @@ def _trained(
             )
     generator = torch.Generator().manual_seed(run.seed)
     with reproducibly():
-        model = build_network(run.architecture, len(vocabulary), len(corpus.classes), generator, vectors).to(device)
+        classes = _classes(run, vocabulary)
+        model = build_network(run.architecture, len(vocabulary), classes, generator, vectors).to(device)
         against = None if run.relation is None else run.relation.against
         needed = {"train", "dev", "dev" if against is None else against.select}
         encoded = {name: Encoded.of(corpus[name], vocabulary) for name in sorted(needed)}
@@ -230,7 +236,7 @@ def _trained(
     about = {
         "epochs": [epoch.to_record() for epoch in epochs],
         "best_epoch": best_epoch(epochs).number,
-        "dev_score": run.training.score(model.classes) if against is None else "λ·divergence − TVD",
+        "dev_score": run.training.score(model) if against is None else "λ·divergence − TVD",
         "vector_coverage": coverage,
         "seconds": round(sum(epoch.seconds for epoch in epochs), 2),
     }

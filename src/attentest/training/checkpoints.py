@@ -58,16 +58,25 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, Architectur
 
 
 def save_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
-    """The words in order, as a JSON list."""
-    write_text(path, json.dumps(vocabulary.words, ensure_ascii=False) + "\n")
+    """The words in order, as a JSON list; with those to write, two lists by name."""
+    words: Any = vocabulary.words
+    if vocabulary.target is not None:
+        words = {"source": vocabulary.words, "target": vocabulary.target.words}
+    write_text(path, json.dumps(words, ensure_ascii=False) + "\n")
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
     """The words in order."""
     try:
         words = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise ValueError("not a list of words")
+        if isinstance(words, dict) and set(words) == {"source", "target"}:
+            return Vocabulary(_words(words["source"]), Vocabulary(_words(words["target"])))
+        return Vocabulary(_words(words))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is not a vocabulary ({error}). The run's folder is incomplete.") from error
-    return Vocabulary(tuple(words))
+
+
+def _words(words: Any) -> tuple[str, ...]:
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("not a list of words")
+    return tuple(words)

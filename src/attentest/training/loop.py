@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -45,23 +46,35 @@ class Training:
     clip: float = 0.0
     #: Stop when the dev score has not improved for this many epochs; 0: never.
     patience: int = 3
-    #: The dev score that chooses the epoch: auto, accuracy, f1, roc_auc.
+    #: The dev score that chooses the epoch: auto, accuracy, f1, roc_auc; of translations, always the likelihood.
     select: str = "auto"
+    #: The share of every answer's probability that is spread over all classes.
+    smoothing: float = 0.0
+    #: Steps over which the learning rate rises, to fall by the root of the steps afterwards; 0: it stays.
+    warmup: int = 0
 
     def __post_init__(self) -> None:
-        for field, lowest in (("epochs", 1), ("batch_size", 1), ("patience", 0)):
+        for field, lowest in (("epochs", 1), ("batch_size", 1), ("patience", 0), ("warmup", 0)):
             if getattr(self, field) < lowest:
                 raise InputError(f"{field}={getattr(self, field)} must be at least {lowest}.")
         if not 0 < self.learning_rate < math.inf:
             raise InputError(f"learning_rate={self.learning_rate} must be a number above zero.")
+        if not 0 <= self.smoothing < 1:
+            raise InputError(f"smoothing={self.smoothing} must be at least 0 and below 1.")
         if self.select not in ("auto", *SCORES):
             raise InputError(f"select={self.select!r} must be one of auto, {', '.join(SCORES)}.")
 
-    def score(self, classes: int) -> str:
-        """The score that chooses the epoch for this many classes."""
+    def score(self, subject: Subject) -> str:
+        """The score that chooses the epoch of this model."""
+        if subject.generates:
+            return "likelihood"
         if self.select != "auto":
             return self.select
-        return "roc_auc" if classes == 2 else "accuracy"
+        return "roc_auc" if subject.classes == 2 else "accuracy"
+
+    def rate(self, step: int) -> float:
+        """The share of the learning rate at a step, counted from 0."""
+        return min((step + 1) / self.warmup, (self.warmup / (step + 1)) ** 0.5) if self.warmup else 1.0
 
     def is_over(self, epochs: list[Epoch]) -> bool:
         """Whether the dev score has not improved for long enough."""
@@ -101,16 +114,16 @@ def fit(
     """
     generator = torch.Generator().manual_seed(seed)
     if objective is None:
-        labels = torch.from_numpy(train.labels)
-        objective = CrossEntropy(class_balance(labels, model.classes) if training.balance_classes else None)
-    usual = SCORES[training.score(model.classes)]
+        balanced = training.balance_classes and not model.generates
+        weights = class_balance(torch.from_numpy(train.labels), model.classes) if balanced else None
+        objective = CrossEntropy(weights, training.smoothing)
     optimizer = torch.optim.Adam(
         _groups(model, training), lr=training.learning_rate, amsgrad=training.amsgrad, fused=True
     )
     kept, best = ([], {}) if resume is None else resume.load(model, optimizer, generator)
     epochs = [Epoch(**epoch) for epoch in kept]
     steps = -(-len(train) // training.batch_size)
-    with progress.stage("Training", steps * training.epochs) as tick:
+    with progress.stage("Training", steps * training.epochs) as tick, _own_chance(model):
         tick(steps * len(epochs))
         for number in range(len(epochs) + 1, training.epochs + 1):
             if training.is_over(epochs):
@@ -118,21 +131,24 @@ def fit(
             # The loss stays on its device: asking for its value every step would make a GPU wait.
             started, total = time.perf_counter(), torch.zeros((), dtype=torch.float64, device=model.device)
             model.train()
+            torch.manual_seed(seed * 1_000_003 + number)  # for dropout, the same when training goes on after a stop
             for step, batch in enumerate(shuffled(train, training.batch_size, generator)):
                 batch = batch.to(model.device)  # noqa: PLW2901
                 optimizer.zero_grad(set_to_none=True)
                 loss = objective(model(batch), batch)
                 loss.backward()
+                for group in optimizer.param_groups:
+                    group["lr"] = training.learning_rate * training.rate((number - 1) * steps + step)
                 if training.clip:
                     torch.nn.utils.clip_grad_norm_(model.parameters(), training.clip)
                 optimizer.step()
                 total += loss.detach()
                 tick(1, **({} if step % 25 else {"epoch": number, "loss": float(loss.detach()) / len(batch)}))
-            probabilities = predict(model, dev)
-            reached = usual(dev.labels, probabilities) if score is None else score(model, dev)
+            reached, right = on_dev(model, dev, training)
+            if score is not None:
+                reached = score(model, dev)
             if not epochs or reached > max(epoch.score for epoch in epochs):
                 best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-            right = accuracy(dev.labels, probabilities.argmax(-1))
             seconds = time.perf_counter() - started
             epochs.append(Epoch(number, float(total) / len(train), reached, right, seconds))
             tick(0, epoch=number, loss=epochs[-1].loss, dev=reached)
@@ -156,6 +172,30 @@ def _groups(model: Network, training: Training) -> list[dict[str, Any]]:
     free = [p for p in learned if id(p) in spared]
     groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": training.weight_decay}]
     return [*groups, {"params": free, "weight_decay": 0.0}] if free else groups
+
+
+@contextlib.contextmanager
+def _own_chance(model: Network) -> Iterator[None]:
+    """Torch's generators as they were, afterwards."""
+    devices = [model.device] if model.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        yield
+
+
+@torch.no_grad()
+def on_dev(model: Network, dev: Encoded, training: Training) -> tuple[float, float]:
+    """The score that chooses the epoch, and the share of right predictions."""
+    if not model.generates:
+        probabilities = predict(model, dev)
+        right = accuracy(dev.labels, probabilities.argmax(-1))
+        return SCORES[training.score(model)](dev.labels, probabilities), right
+    model.eval()
+    total = torch.zeros(2, dtype=torch.float64, device=model.device)
+    for batch, reading in readings(model, dev):
+        likely = reading.logits.log_softmax(-1).gather(1, batch.labels[:, None]).double().sum()
+        total += torch.stack([likely, (reading.predicted == batch.labels).double().sum()])
+    likelihood, right = (total / max(1, int(dev.steps.sum()))).tolist()
+    return likelihood, right
 
 
 @torch.no_grad()

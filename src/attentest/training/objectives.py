@@ -27,11 +27,15 @@ class CrossEntropy:
     """Cross-entropy summed over the batch, classes weighted (for two classes: Jain & Wallace's BCE)."""
 
     class_weights: Float[Tensor, " class"] | None = None
+    #: The share of every answer's probability that is spread over all classes.
+    smoothing: float = 0.0
 
     def __call__(self, reading: Reading, batch: Batch) -> Float[Tensor, ""]:
         """−Σ w_y log ŷ_y."""
         weights = None if self.class_weights is None else self.class_weights.to(reading.logits)
-        return torch.nn.functional.cross_entropy(reading.logits, batch.labels, weights, reduction="sum")
+        return torch.nn.functional.cross_entropy(
+            reading.logits, batch.labels, weights, reduction="sum", label_smoothing=self.smoothing
+        )
 
 
 def class_balance(labels: Tensor, classes: int) -> Float[Tensor, " class"]:

@@ -9,7 +9,7 @@ from attentest.data.corpora.cnn import CNN
 from attentest.errors import InputError
 
 
-def question(answer: str, context: str = "( @entity1 ) -- The @entity10 met 3 people .") -> str:
+def question(answer: str, context: str = "( @entity1 ) -- The @entity10 met 3 @entity2 .") -> str:
     return f"http://web/x\n\n{context}\n\n@placeholder met\n\n{answer}\n\n@entity1:Rome\n@entity10:Mr. A\n"
 
 
@@ -22,6 +22,7 @@ def official(folder: Path) -> Path:
             "cnn/questions/validation/c.question": question("@entity2"),
             "cnn/questions/test/d.question": question("@entity10"),
             "cnn/questions/test/e.question": question("@entity99"),
+            "cnn/questions/test/f.question": question("@entity2", "( @entity1 ) -- The @entity10 met nobody ."),
         },
     )
 
@@ -31,17 +32,23 @@ def test_the_official_files_give_the_article_the_gap_and_the_entity(tmp_path: Pa
     assert list(made.classes) == ["@entity2", "@entity10"]
     assert [i.id for i in splits["train"]] == ["a", "b"]
     test = splits["test"][0]
-    assert test.tokens == ["(", "@entity1", ")", "--", "the", "@entity10", "met", "3", "people", "."]
+    assert test.tokens == ["(", "@entity1", ")", "--", "the", "@entity10", "met", "3", "@entity2", "."]
     assert test.second == ["@placeholder", "met"]
     assert test.label == 1
+    assert test.candidates == [0, 1]
     _, cased = from_official(CNN(lowercase=False), tmp_path)
     assert cased["test"][0].tokens[4] == "The"
 
 
-def test_an_entity_that_training_never_asks_for_is_left_out_and_counted(tmp_path: Path) -> None:
+def test_an_entity_that_training_never_asks_for_or_the_article_does_not_name_is_left_out_and_counted(
+    tmp_path: Path,
+) -> None:
     made, splits = from_official(CNN(), official(tmp_path))
     assert len(splits["test"]) == 1
-    assert made.left_out == ["test: 1 question left out: an answer that no training question has"]
+    assert made.left_out == [
+        "test: 1 question left out: an answer that no training question has",
+        "test: 1 question left out: an answer that the article does not name",
+    ]
 
 
 def test_the_entity_map_is_kept_in_the_rows(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from attentest.data.corpora import review_grammar as grammar
 from attentest.data.corpora.review_things import THINGS
 from attentest.data.corpora.review_words import NEGATIONS, OPINIONS
-from attentest.data.corpora.reviews import MOST, Reviews
+from attentest.data.corpora.reviews import Reviews
 from attentest.data.corpus import Corpus, Split
 from attentest.errors import InputError
 
@@ -243,5 +243,5 @@ def test_an_empty_split_is_refused_in_one_line(split: str, size: int) -> None:
 
 
 def test_more_texts_than_can_be_made_without_repeating_are_refused() -> None:
-    with pytest.raises(InputError, match=f"more than the {MOST}"):
-        Reviews(train=MOST).load()
+    with pytest.raises(InputError, match=f"more than the {Reviews.most}"):
+        Reviews(train=Reviews.most).load()

@@ -129,7 +129,7 @@ def test_the_task_and_the_rationale_are_named() -> None:
 def test_sizes_that_cannot_be_made_are_refused() -> None:
     with pytest.raises(InputError, match="dev=0 is not a size"):
         Stories1(dev=0).load()
-    with pytest.raises(InputError, match="more than 100000"):
+    with pytest.raises(InputError, match="more than the 100000"):
         Stories1(train=100_000).load()
 
 

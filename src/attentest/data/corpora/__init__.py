@@ -7,10 +7,12 @@ from typing import ClassVar, Protocol
 from attentest.data.corpora.adr import ADR
 from attentest.data.corpora.ag_news import AGNews, AGNews4
 from attentest.data.corpora.amazon import Amazon
+from attentest.data.corpora.aspects import Aspects
 from attentest.data.corpora.babi import Babi1, Babi2, Babi3
 from attentest.data.corpora.cad_imdb import CADIMDB
 from attentest.data.corpora.cad_snli import CadSNLI
 from attentest.data.corpora.cnn import CNN
+from attentest.data.corpora.dates import Dates
 from attentest.data.corpora.deceptive_pronoun import DeceptivePronoun
 from attentest.data.corpora.deceptive_sst_wiki import DeceptiveSSTWiki
 from attentest.data.corpora.eraser_movies import EraserMovies
@@ -54,9 +56,11 @@ CORPORA: Registry[CorpusSource] = Registry(
     {
         # built in
         "reviews": Reviews,
+        "aspects": Aspects,
         "stories-1": Stories1,
         "stories-2": Stories2,
         "stories-3": Stories3,
+        "dates": Dates,
         # single texts
         "sst": SST,
         "sst-5": SST5,

@@ -25,7 +25,7 @@ JW = "Jain & Wallace 2019, Table 1"
 
 @dataclass(frozen=True)
 class CNN(Declared):
-    """A news article, a sentence with @placeholder, and the entity that belongs in its place."""
+    """A news article, a sentence with @placeholder, and the entity of the article that belongs in its place."""
 
     name: ClassVar[str] = "cnn"
     summary: ClassVar[str] = "Which entity of a news article fills the gap in a sentence (CNN question answering)"
@@ -69,13 +69,16 @@ class CNN(Declared):
     ) -> Iterator[Instance]:
         index, reasons = {entity: i for i, entity in enumerate(classes)}, Counter[str]()
         for row in rows:
-            if row["answer"] in index:
+            if row["answer"] not in index:
+                reasons["an answer that no training question has"] += 1
+            elif row["answer"] not in row["context"].split():
+                reasons["an answer that the article does not name"] += 1
+            else:
                 context, question = (
                     (text.lower() if self.lowercase else text).split() for text in (row["context"], row["question"])
                 )
-                yield Instance(row["id"], context, index[row["answer"]], second=question)
-            else:
-                reasons["an answer that no training question has"] += 1
+                named = sorted(index[entity] for entity in index.keys() & set(context))
+                yield Instance(row["id"], context, index[row["answer"]], second=question, candidates=named)
         left_out += left_out_lines(split, "question", reasons)
 
 

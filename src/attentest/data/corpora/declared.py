@@ -51,6 +51,8 @@ class Instance(NamedTuple):
     annotations: Sequence[Sequence[bool]] | None = None
     #: The number of tokens of each sentence, where the corpus knows; otherwise a rule cuts them for models that ask.
     sentences: Sequence[int] | None = None
+    #: The classes that may be chosen for this text, where not all may.
+    candidates: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

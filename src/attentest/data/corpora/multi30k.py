@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
@@ -13,10 +14,11 @@ from typing import ClassVar
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import found, lines
-from attentest.data.corpora.parallel import CLASSES, Parallel, sentence_pairs
+from attentest.data.corpora.parallel import CLASSES, Parallel, check_subwords, sentence_pairs
 from attentest.data.corpus import Task
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
+from attentest.data.subwords import Subwords
 from attentest.errors import InputError
 
 __all__ = ["Multi30k", "Multi30kAligned"]
@@ -65,11 +67,7 @@ class Multi30k(Parallel):
         """The official splits."""
         names = {"train": "train", "dev": "dev", "test": "test_2016_flickr"}
         names |= {split: split for split in LATER_TESTS if rows.has(split)}
-        return Prepared(
-            splits={split: self.instances(rows(name)) for split, name in names.items()},
-            classes=CLASSES,
-            preparation=f"{self.preparation}; test is test_2016_flickr",
-        )
+        return self.prepared({s: partial(rows, name) for s, name in names.items()}, "test is test_2016_flickr")
 
 
 @dataclass(frozen=True)
@@ -100,6 +98,11 @@ class Multi30kAligned(Declared):
     )
 
     lowercase: bool = False
+    #: So many pieces of words, learnt from both languages together, with the links of their words; 0: whole words.
+    subwords: int = 0
+
+    def __post_init__(self) -> None:
+        check_subwords(self.name, self.subwords)
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """<split>.en-de.{src,trg,align}."""
@@ -109,25 +112,46 @@ class Multi30kAligned(Declared):
     def prepare(self, rows: Rows) -> Prepared:
         """The captions' own tokens; links are ``source-target``, counted from 0."""
         left_out: list[str] = []
+        words = f"the published tokens, {'lower case' if self.lowercase else 'case kept'}"
+        cut = f"; {Subwords.about(self.subwords)}" if self.subwords else ""
+        subwords = None
+        if self.subwords:
+            both = (text for row in rows("train") for text in self._words(row))
+            subwords = Subwords.learnt(both, self.subwords)
         return Prepared(
-            splits={split: self._instances(split, rows(split), left_out) for split in self.splits},
+            splits={split: self._instances(split, rows(split), subwords, left_out) for split in self.splits},
             classes=CLASSES,
-            preparation=f"the published tokens, {'lower case' if self.lowercase else 'case kept'}; silver alignments",
+            preparation=f"{words}; silver alignments{cut}",
             left_out=left_out,
+            min_frequency=1 if self.subwords else None,
         )
 
-    def _instances(self, split: str, rows: Iterable[Row], left_out: list[str]) -> Iterator[Instance]:
+    def _words(self, row: Row) -> tuple[list[str], list[str]]:
+        english, german = (_WORD.findall(row[text].lower() if self.lowercase else row[text]) for text in ("en", "de"))
+        return english, german
+
+    def _instances(
+        self, split: str, rows: Iterable[Row], subwords: Subwords | None, left_out: list[str]
+    ) -> Iterator[Instance]:
         reasons = Counter[str]()
         for row in rows:
-            english, german = (
-                _WORD.findall(row[text].lower() if self.lowercase else row[text]) for text in ("en", "de")
-            )
+            english, german = self._words(row)
             links = row["align"].split()
-            if all(_within(link, english, german) for link in links):
+            if not all(_within(link, english, german) for link in links):
+                reasons["an alignment to a word that is not there"] += 1
+            elif subwords is None:
                 yield Instance(row["id"], english, 0, target=german, alignment=links)
             else:
-                reasons["an alignment to a word that is not there"] += 1
+                links = _of_pieces(links, subwords.spans(english), subwords.spans(german))
+                source, target = subwords.segment(english), subwords.segment(german)
+                yield Instance(row["id"], source, 0, target=target, alignment=links)
         left_out += left_out_lines(split, "pair", reasons)
+
+
+def _of_pieces(links: Iterable[str], source: Sequence[range], target: Sequence[range]) -> list[str]:
+    """Links of words as links of all their pieces."""
+    words = ((int(s), int(t)) for s, _, t in (link.partition("-") for link in links))
+    return [f"{i}-{j}" for s, t in words for i in source[s] for j in target[t]]
 
 
 def _within(link: str, source: Sequence[str], target: Sequence[str]) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from attentest.data.corpora.declared import Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
-from attentest.data.corpora.parallel import CLASSES, Parallel, sentence_pairs
+from attentest.data.corpora.parallel import Parallel, sentence_pairs
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
 
@@ -41,15 +42,14 @@ class NewsCommentary(Parallel):
 
     def prepare(self, rows: Rows) -> Prepared:
         """One pair in a hundred each for dev and test, chosen by a hash of the id."""
-        return Prepared(
-            splits={split: self.instances(_part(split, rows("train"))) for split in ("train", "dev", "test")},
-            classes=CLASSES,
-            preparation=f"{self.preparation}; one pair in {SHARE} is dev and one test, by a hash of the id",
+        return self.prepared(
+            {split: partial(_part, split, rows) for split in ("train", "dev", "test")},
+            f"one pair in {SHARE} is dev and one test, by a hash of the id",
         )
 
 
-def _part(split: str, rows: Iterable[Row]) -> Iterator[Row]:
-    for row in rows:
+def _part(split: str, rows: Rows) -> Iterator[Row]:
+    for row in rows("train"):
         hashed = hashlib.blake2b(str(row["id"]).encode(), digest_size=8).digest()
         if {0: "dev", 1: "test"}.get(int.from_bytes(hashed, "big") % SHARE, "train") == split:
             yield row

@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from attentest.data.corpora.declared import Expected, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
-from attentest.data.corpora.parallel import CLASSES, Parallel, sentence_pairs
+from attentest.data.corpora.parallel import Parallel, sentence_pairs
 
 __all__ = ["WMTEnDe", "WMTEnDeSample"]
 
@@ -38,11 +39,8 @@ class WMTEnDe(Parallel):
     def prepare(self, rows: Rows) -> Prepared:
         """The official splits."""
         names = {"train": "train", "dev": "newstest2013", "test": "newstest2014"}
-        return Prepared(
-            splits={split: self.instances(rows(name)) for split, name in names.items()},
-            classes=CLASSES,
-            preparation=f"{self.preparation}; dev is newstest2013, test newstest2014",
-        )
+        read = {split: partial(rows, name) for split, name in names.items()}
+        return self.prepared(read, "dev is newstest2013, test newstest2014")
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,9 @@ class WMTEnDeSample(Parallel):
     def prepare(self, rows: Rows) -> Prepared:
         """The sample as it is published."""
         names = dict(zip(("train", "dev", "test"), self.splits, strict=True))
-        return Prepared(
-            splits={split: self.instances(rows(name)) for split, name in names.items()},
-            classes=CLASSES,
-            preparation=f"{self.preparation}; dev is newstest2013, test the filtered newstest2014",
+        return self.prepared(
+            {split: partial(rows, name) for split, name in names.items()},
+            "dev is newstest2013, test the filtered newstest2014",
             partial="train has 10,000 of the 4.5 million pairs of WMT",
         )
 

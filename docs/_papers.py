@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from attentest.papers import PAPERS
-from attentest.papers.claims import Claim, Direction
+from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.outcome_files import committed
 from attentest.papers.outcomes import Outcome
+from attentest.report.claims_view import View
 
 __all__ = ["papers"]
 
@@ -21,13 +21,13 @@ def papers() -> dict[str, str]:
     for name, paper in PAPERS.items():
         outcomes = committed(name)
         if outcomes is not None:
-            found[f"claims-{name}.md"] = "\n\n".join(_page(paper.citation, outcomes))
+            found[f"claims-{name}.md"] = "\n\n".join(_page(paper.citation, View(load_claims(name), outcomes)))
     return found
 
 
-def _page(citation: str, outcomes: list[Outcome]) -> Iterator[str]:
+def _page(citation: str, view: View) -> Iterator[str]:
     yield f"# {citation}: published and ours"
-    settled = [outcome for outcome in outcomes if outcome.settled]
+    settled = [outcome for outcome in view.outcomes if outcome.settled]
     made = sorted({f"{o.device}, torch {o.torch}" for o in settled if o.device})
     yield (
         f"Measured with attentest {settled[0].attentest if settled else ''} on {'; '.join(made)}. "
@@ -38,36 +38,34 @@ def _page(citation: str, outcomes: list[Outcome]) -> Iterator[str]:
     )
     yield "## Directions"
     yield _table(
-        ("conclusion", "corpus", "ours", ""), [_direction(o) for o in settled if isinstance(o.claim, Direction)]
+        ("conclusion", "corpus", "ours", ""), [_direction(o, view) for o in settled if isinstance(o.claim, Direction)]
     )
     tables = dict.fromkeys(
         o.claim.table for o in settled if isinstance(o.claim, Claim) and o.claim.source != "released"
     )
     for table in tables:
         yield f"## {table}"
-        rows = [_figure(o) for o in settled if isinstance(o.claim, Claim) and o.claim.table == table]
+        rows = [_figure(o, view) for o in settled if isinstance(o.claim, Claim) and o.claim.table == table]
         yield _table(("corpus", "model", "measure", "published", "ours", "seeds", ""), rows)
 
 
-def _direction(outcome: Outcome) -> tuple[str, ...]:
+def _direction(outcome: Outcome, view: View) -> tuple[str, ...]:
     claim = outcome.claim
     assert isinstance(claim, Direction)
-    return (claim.rule.reading, claim.corpus, _ours(outcome), _mark(outcome))
+    return (claim.rule.reading, claim.corpus, _ours(outcome, view), _mark(outcome))
 
 
-def _figure(outcome: Outcome) -> tuple[str, ...]:
+def _figure(outcome: Outcome, view: View) -> tuple[str, ...]:
     claim = outcome.claim
     assert isinstance(claim, Claim)
     group = f", {'class ' if claim.group.isdigit() else ''}{claim.group}" if claim.group else ""
     model = ", ".join(part for part in (claim.model, claim.attention) if part)
     seeds = str(len(outcome.seeds)) if outcome.seeds else ""
-    return (claim.corpus, model, f"{claim.measure}{group}", claim.printed, _ours(outcome), seeds, _mark(outcome))
+    return (claim.corpus, model, f"{claim.measure}{group}", claim.printed, _ours(outcome, view), seeds, _mark(outcome))
 
 
-def _ours(outcome: Outcome) -> str:
-    if math.isnan(outcome.low):
-        return f"{outcome.ours:,.4g}" if outcome.ours < 1000 else f"{outcome.ours:,.0f}"
-    return f"{outcome.ours:.3f} [{outcome.low:.3f}, {outcome.high:.3f}]"
+def _ours(outcome: Outcome, view: View) -> str:
+    return f"{view.ours(outcome)} {view.interval(outcome)}".strip()
 
 
 def _mark(outcome: Outcome) -> str:

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.papers.made_up_altered import altered_cell
 from tests.papers.made_up_cells import cell
 
 from attentest.cli import main
 from attentest.cli.claims import reproducible
+from attentest.cli.study import with_corpora
 from attentest.errors import InputError, NotApplicable
 from attentest.papers.claims import load_claims
 from attentest.papers.outcome_files import write_outcomes
 from attentest.papers.outcomes import evaluate
 
 JAIN = "jain_wallace_2019"
+VASHISHTH = "vashishth_2019"
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -129,15 +132,55 @@ def test_mistakes_are_one_line_and_exit_code_two(run: Run, arguments: list[str],
         assert words in err
 
 
+def test_the_headline_comes_first_and_goes_into_a_file_of_its_own(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    cells = [
+        altered_cell(root, corpus="babi-1", seed=seed, head=head, trained=trained)
+        for head, trained in (("softmax", 0.3), ("joint", 0.7))
+        for seed in range(3)
+    ]
+    listed = [{"label": "", "choices": dict(c.choices), "run": c.folder.path.name, "problem": None} for c in cells]
+    (root / "studies").mkdir()
+    record = {"study": VASHISHTH, "title": "", "paper": VASHISHTH, "cells": listed}
+    (root / "studies" / f"{VASHISHTH}-0.json").write_text(json.dumps(record), encoding="utf-8")
+    code, out, err = run("claims", VASHISHTH, "--csv", "c.csv", "--page", "c.html")
+    assert code == 0, err
+    assert out.index("is it about attention, or about wiring?") < out.index("Figures    like for like")
+    assert "bAbI 1, joint: most of the loss is about wiring (training without attention)" in " ".join(out.split())
+    with (tmp_path / "c-headline.csv").open(encoding="utf-8", newline="") as file:
+        heads = [row["head"] for row in csv.DictReader(file)]
+    assert (heads.count("paper"), heads.count("joint"), heads.count("joint_tanh")) == (6, 6, 0)
+    assert "Families of tasks side by side" in (tmp_path / "c.html").read_text("utf-8")
+    code, out, err = run("claims", VASHISHTH, "--corpus", "sst")
+    assert code == 0, err
+    assert "about wiring?" not in out
+
+
 def test_a_papers_study_can_be_cut_to_what_a_table_needs() -> None:
-    whole, second = reproducible(JAIN), reproducible(JAIN, "2")
+    whole, second = reproducible(JAIN)[0], reproducible(JAIN, "2")[0]
     assert set(second.grid["encoder"]) == {"bilstm", "average"}
     assert set(second.grid["attention"]) == {"additive"}
     assert {text.partition("(")[0] for text in second.run["challenges"]} == {"instances", "agreement"}
     assert len(second.cells()) < len(whole.cells())
     assert set(second.grid["corpus"]) == set(whole.grid["corpus"])
-    assert set(reproducible(JAIN, "1").grid["encoder"]) == {"bilstm"}
-    assert len(reproducible(JAIN, "released results").cells()) == len(whole.cells())
+    assert set(reproducible(JAIN, "1")[0].grid["encoder"]) == {"bilstm"}
+    assert len(reproducible(JAIN, "released results")[0].cells()) == len(whole.cells())
+
+
+def test_a_paper_may_have_several_studies_and_a_corpus_chooses_among_them() -> None:
+    both = reproducible(JAIN)
+    assert [study.name for study in both] == [JAIN, "jain_wallace_pairs"]
+    pairs = reproducible(JAIN, "2")[1]
+    assert {text.partition("(")[0] for cell in pairs.cells() for text in cell.choices["challenges"]} == {
+        "instances",
+        "agreement",
+    }
+    assert [(study.name, named) for study, named in with_corpora(both, ["babi-1"])] == [
+        ("jain_wallace_pairs", ["babi-1"])
+    ]
+    assert [study.name for study, _ in with_corpora(both, ["sst", "snli"])] == [JAIN, "jain_wallace_pairs"]
+    assert [study.name for study, _ in with_corpora(both, [])] == [JAIN, "jain_wallace_pairs"]
+    assert [(study.name, named) for study, named in with_corpora(both, ["nowhere"])] == [(JAIN, ["nowhere"])]
 
 
 def test_what_cannot_be_reproduced_is_said_before_any_work() -> None:

@@ -122,11 +122,13 @@ def write(folder: RunFolder, file: str, challenge: str, measures: Sequence[Measu
     folder.finish(name)
 
 
-def run_folder(root: Path, name: str, corpus: str, vectors: str | None = FASTTEXT, partial: str = "") -> RunFolder:
+def run_folder(
+    root: Path, name: str, corpus: str, vectors: str | None = FASTTEXT, partial: str = "", task: str = "single"
+) -> RunFolder:
     """A run's folder without findings."""
     path = root / name
     fields = {
-        "corpus": {"name": corpus, "classes": ["negative", "positive"], "partial": partial},
+        "corpus": {"name": corpus, "task": task, "classes": ["negative", "positive"], "partial": partial},
         "model": {"vectors": {"file": vectors} if vectors else None},
     }
     (path / "findings").mkdir(parents=True)

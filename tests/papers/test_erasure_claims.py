@@ -179,11 +179,11 @@ def test_the_bilstm_is_not_the_papers_and_says_so(tmp_path: Path) -> None:
 
 
 def test_the_study_has_every_architecture_on_reviews_and_the_bilstm_on_its_own_corpora() -> None:
-    cells = [cell.choices for cell in reproducible(SERRANO).cells()]
+    cells = [cell.choices for cell in reproducible(SERRANO)[0].cells()]
     assert len(cells) == 2 * 2 * 3 * 3 + 4 * 3
     assert {c["preset"] for c in cells if c["encoder"] == "bilstm"} == {"released"}
     assert {c["structure"] for c in cells if c["encoder"] == "bilstm"} == {"flat"}
     assert {c["corpus"] for c in cells if c["structure"] == "hierarchical"} == {"imdb", "yelp_sample(five=True)"}
-    table = [cell.choices for cell in reproducible(SERRANO, "2").cells()]
+    table = [cell.choices for cell in reproducible(SERRANO, "2")[0].cells()]
     assert {(c["structure"], c["encoder"]) for c in table} == {("hierarchical", "bigru")}
     assert {text.partition("(")[0] for text in table[0]["challenges"]} == {"instances", "single_weight"}

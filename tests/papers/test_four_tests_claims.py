@@ -186,7 +186,7 @@ def test_reach_is_the_best_point_within_the_bound_in_every_resample() -> None:
 
 
 def test_the_study_asks_the_four_questions_on_the_four_corpora() -> None:
-    cells = [cell.choices for cell in reproducible(WIEGREFFE).cells()]
+    cells = [cell.choices for cell in reproducible(WIEGREFFE)[0].cells()]
     assert len(cells) == 4
     asked = {text.partition("(")[0] for text in cells[0]["challenges"]}
     assert {"trained_uniform", "seed_variance", "guide", "adversarial_training", "adversary"} <= asked

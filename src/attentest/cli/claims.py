@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +18,7 @@ from attentest.errors import InputError, NotApplicable, UnknownName, suggestion
 
 if TYPE_CHECKING:
     from attentest.papers.claims import Claims
+    from attentest.papers.headline import Headline
     from attentest.papers.outcomes import Outcome
     from attentest.studies.study import Study
 
@@ -82,7 +83,9 @@ def print_claims(
 ) -> None:
     """Print (and write) a paper's outcomes, those that are asked for."""
     from attentest.papers.claims import load_claims
+    from attentest.papers.headline import write_headline
     from attentest.papers.outcome_files import row_of, write_outcomes
+    from attentest.report.claims_headline import HeadlineView, headline_table
     from attentest.report.claims_table import claims_table
     from attentest.report.claims_view import View
 
@@ -91,12 +94,19 @@ def print_claims(
     outcomes, came_from = _outcomes(paper, runs)
     outcomes = [outcome for outcome in outcomes if wanted(outcome)]
     view = View(loaded, outcomes)
+    first = HeadlineView.of(_headline(paper, runs), (outcome.claim.key for outcome in outcomes))
+    beside = None if csv is None or first is None else csv.with_name(f"{csv.stem}-headline.csv")
     if csv is not None:
         write_outcomes(csv, outcomes)
+    if beside is not None and first is not None:
+        write_headline(beside, first.headline)
     if page is not None:
         from attentest.report.claims_page import write_claims_page
+        from attentest.report.families import families
+        from attentest.studies.record import finished_cells
 
-        write_claims_page(view, page, came_from)
+        drawn = families(paper, finished_cells(runs, paper)) if first is not None else None
+        write_claims_page(view, page, came_from, first, drawn)
     if as_json:
         typer.echo(json.dumps([row_of(outcome) for outcome in outcomes], ensure_ascii=False, indent=1))
         return
@@ -104,44 +114,63 @@ def print_claims(
     console.print(Text(came_from, style="dim"))
     asked = table is not None or status is not None
     listed = everything or status is not None
+    if first is not None:
+        console.print(*headline_table(first, console.width), Text(), sep="\n")
     console.print(claims_table(view, width=console.width, everything=listed, released=asked))
-    for name, path in (("Figures", csv), ("Page", page)):
+    for name, path in (("Figures", csv), ("Headline", beside), ("Page", page)):
         if path is not None:
-            console.print(Text(f"{name:<8}{path}"))
+            console.print(Text(f"{name:<9}{path}"))
 
 
-def reproducible(paper: str, table: str | None = None) -> Study:
-    """A paper's study, or as much of it as one table needs."""
-    from attentest.papers import PAPERS
+def reproducible(paper: str, table: str | None = None) -> list[Study]:
+    """A paper's studies, or as much of them as one table needs; the one that is called like the paper first."""
     from attentest.papers.claims import load_claims
-    from attentest.papers.studies import built_in
+    from attentest.papers.studies import studies_of
     from attentest.studies.study import read_study
 
     loaded = load_claims(paper)
-    files = {name: path for name, path in built_in().items() if name in PAPERS}
-    if paper not in files:
-        raise NotApplicable(
-            f"Paper {paper!r}: {loaded.rules.not_run}. Papers that can be run: {', '.join(files) or 'none'}."
-        )
-    study = read_study(files[paper])
+    files = studies_of(paper)
+    if not files:
+        from attentest.papers import PAPERS
+
+        others = ", ".join(name for name in PAPERS if studies_of(name)) or "none"
+        raise NotApplicable(f"Paper {paper!r}: {loaded.rules.not_run}. Papers that can be run: {others}.")
+    studies = [read_study(path) for path in files.values()]
     if table is None:
-        return study
+        return studies
+    tables = _tables(loaded, table)
+    needed = [part for study in studies if (part := _needed(study, loaded, tables)) is not None]
+    if not needed:
+        raise NotApplicable(f"{paper}, {table!r}: nothing of it is in the studies of this version.")
+    return needed
+
+
+def _needed(study: Study, loaded: Claims, tables: set[str]) -> Study | None:
+    """What some tables need of a study; None where that is nothing."""
     rules = loaded.rules
-    figures = [claim for claim in loaded.figures if claim.table in _tables(loaded, table)]
+    figures = [claim for claim in loaded.figures if claim.table in tables]
     corpora = {rules.corpora[claim.corpus].name for claim in figures}
     models = {rules.models[claim.model].name for claim in figures if claim.model}
     attentions = {rules.attentions[claim.attention].name for claim in figures if claim.attention}
     structures = {rules.models[claim.model].structure for claim in figures if claim.model}
-    challenges = {"instances"} | {_base(rules.measures[claim.measure].challenge) for claim in figures}
+    measures = {(claim.measure, claim.group) for claim in figures}
+    challenges = {"instances"} | {_base(rules.measure(*names).challenge) for names in measures}
     grid = dict(study.grid)
     axes: dict[str, set[Any]] = {"corpus": corpora, "structure": structures, "encoder": models, "attention": attentions}
     for axis, names in axes.items():
         if axis in grid and any(names):
             grid[axis] = tuple(value for value in grid[axis] if _base(value) in {_base(name) for name in names})
             if not grid[axis]:
-                raise NotApplicable(f"{paper}, {table!r}: no {axis} of it is in the study of this version.")
-    asked = [text for text in study.run.get("challenges", ()) if _base(text) in challenges]
-    return replace(study, grid=grid, run={**study.run, **({"challenges": tuple(asked)} if asked else {})})
+                return None
+    if _base(study.run.get("corpus", "")) not in ("", *map(_base, corpora)):
+        return None
+
+    def kept(choices: Mapping[str, Any]) -> dict[str, Any]:
+        asked = tuple(text for text in choices.get("challenges", ()) if _base(text) in challenges)
+        return {**choices, **({"challenges": asked} if asked else {})}
+
+    adjust = tuple(replace(rule, set=kept(rule.set)) for rule in study.adjust)
+    return replace(study, grid=grid, run=kept(study.run), adjust=adjust)
 
 
 def _base(text: object) -> str:
@@ -176,6 +205,15 @@ def _outcomes(paper: str, runs: Path) -> tuple[list[Outcome], str]:
     return evaluate(paper), f"no runs of it in {runs}"
 
 
+def _headline(paper: str, runs: Path) -> Headline | None:
+    """The paper's first table: from the runs here, or else the one that comes with attentest."""
+    from attentest.papers.headline import committed_headline, headline
+    from attentest.studies.record import finished_cells
+
+    cells = finished_cells(runs, paper)
+    return headline(paper, cells) if cells else committed_headline(paper)
+
+
 def _chosen(loaded: Claims, table: str | None, corpora: Sequence[str], status: str | None) -> Callable[[Outcome], bool]:
     """A test for the outcomes that are asked for; a name that the paper does not have is an error."""
     from attentest.papers.outcomes import STATUSES
@@ -183,7 +221,7 @@ def _chosen(loaded: Claims, table: str | None, corpora: Sequence[str], status: s
     if status is not None and status not in STATUSES:
         raise UnknownName("status", status, STATUSES)
     tables = None if table is None else _tables(loaded, table)
-    ours = {rule.name: name for name, rule in loaded.rules.corpora.items() if rule.name}
+    ours = {_base(rule.name): name for name, rule in loaded.rules.corpora.items() if rule.name}
     names = [ours.get(_base(corpus), corpus) for corpus in corpora]
     for name in names:
         if name not in loaded.rules.corpora:

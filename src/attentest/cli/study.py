@@ -176,16 +176,22 @@ def reproduce(
     """
     from attentest.cli.claims import print_claims, reproducible
 
-    found = narrowed(reproducible(paper, table), corpus, seeds, limit, epochs, vectors)
+    whole = reproducible(paper, table)
     terminal = Terminal(quiet=quiet)
+    studies = [
+        narrowed(study, named, seeds, limit, epochs, vectors) for study, named in with_corpora(whole, corpus or [])
+    ]
     if dry_run:
-        show_plan(found, runs, workers, terminal)
+        for study in studies:
+            show_plan(study, runs, workers, terminal)
         return
-    done = conducted(found, runs, engine_named(engine, workers, address, gpus), device, retry_failed, terminal)
-    if not done.done:
-        conclude(done)
+    using = engine_named(engine, workers, address, gpus)
+    conducts = [conducted(study, runs, using, device, retry_failed, terminal) for study in studies]
+    if not any(each.done for each in conducts):
+        conclude(conducts[0])
     print_claims(paper, runs, table=table, corpora=tuple(corpus or ()))
-    conclude(done)
+    for each in conducts:
+        conclude(each)
 
 
 def find_study(text: str) -> Study:
@@ -199,6 +205,23 @@ def find_study(text: str) -> Study:
             raise UnknownName("built-in study", text, known)
         return read_study(known[text])
     return read_study(Path(text))
+
+
+def with_corpora(studies: list[Study], corpora: list[str]) -> list[tuple[Study, list[str]]]:
+    """The studies that have some of these corpora, each with its own; all of them where none is named.
+
+    A corpus that no study has stays with the first, which refuses it in its own words.
+    """
+
+    def holds(study: Study, corpus: str) -> bool:
+        present = study.grid.get("corpus", (study.run.get("corpus", "reviews"),))
+        return any(corpus in (str(text), str(text).partition("(")[0]) for text in present)
+
+    if not corpora:
+        return [(study, []) for study in studies]
+    chosen = {number: [c for c in corpora if holds(study, c)] for number, study in enumerate(studies)}
+    chosen[0] += [c for c in corpora if not any(holds(study, c) for study in studies)]
+    return [(studies[number], named) for number, named in chosen.items() if named]
 
 
 def narrowed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attentest.errors import InputError, StorageError
-from attentest.papers.resampling import Sample, Statistic, correlations, f1, means, reach, roc_auc
+from attentest.papers.resampling import Sample, reach
 from attentest.papers.rules import CorpusRule, MeasureRule
+from attentest.papers.statistics import columns_of, statistic_of
 from attentest.store.findings import Measure
 from attentest.store.folder import RunFolder
 
@@ -121,6 +122,11 @@ class Evidence:
         """The challenge as it was run, with its parameters."""
         return str(self._about(group.cells[0].folder, challenge)["challenge"])
 
+    @staticmethod
+    def has(folder: RunFolder, challenge: str) -> bool:
+        """Whether a run has finished findings of a challenge."""
+        return _file(folder, challenge) is not None
+
     def sample(self, group: Group, rule: MeasureRule, label: str, within: MeasureRule | None = None) -> Sample | None:
         """The measure over a group of cells, for one predicted class or for all; None when no text was judged."""
         if rule.statistic == "reach":
@@ -129,7 +135,7 @@ class Evidence:
 
     def _reach(self, group: Group, rule: MeasureRule, label: str, within: MeasureRule | None) -> Sample | None:
         """How far a curve goes before it costs too much; its points are rows of the same findings."""
-        along = self._table(group.cells[0].folder, rule.challenge, (rule.along,))[rule.along]
+        along = self.table(group.cells[0].folder, rule.challenge, (rule.along,))[rule.along]
         curve = []
         for point in pc.unique(along).to_pylist():
             pair = [replace(rule, statistic="mean", column=column) for column in (rule.column, rule.against)]
@@ -147,9 +153,10 @@ class Evidence:
         if not ids or not any(frame.judged for frame in frames):
             return None
         place = {name: i for i, name in enumerate(ids)}
+        first = frames[0]
         columns = {
-            name: np.full((len(frames), len(ids)), -1 if kind == "class" else np.nan)
-            for name, kind in frames[0].kinds.items()
+            name: np.full((len(frames), len(ids), *first.columns[name].shape[1:]), -1 if kind == "class" else np.nan)
+            for name, kind in first.kinds.items()
         }
         for row, frame in enumerate(frames):
             where = [place[name] for name in frame.ids]
@@ -157,7 +164,7 @@ class Evidence:
                 columns[name][row, where] = values
         judged, not_judged = sum(frame.judged for frame in frames), sum(frame.not_judged for frame in frames)
         spread = _spread(columns["value"]) if rule.statistic == "mean" else math.nan
-        return Sample(ids, group.seeds, _statistic(rule, columns), judged, not_judged, spread)
+        return Sample(ids, group.seeds, statistic_of(rule, columns), judged, not_judged, spread)
 
     def count(self, group: Group, rule: MeasureRule, corpus: CorpusRule, label: str) -> float | None:
         """A number of corpus.json; None where the runs do not hold it."""
@@ -185,9 +192,10 @@ class Evidence:
 
     def _frame(self, folder: RunFolder, rule: MeasureRule, label: str, only: Mapping[str, str]) -> _Frame:
         declared = _declared(self._about(folder, rule.challenge), rule, rule.groups.get(label, rule.measure))
-        declared = replace(declared, where={**declared.where, **only})
-        wanted = ["id", "predicted", "not_judged", *declared.where, *rule.given, *_columns(rule, declared)]
-        table = self._table(folder, rule.challenge, tuple(dict.fromkeys(wanted)))
+        declared = replace(declared, where={**declared.where, **rule.where, **only})
+        predicted = ["predicted"] if label and rule.by else []
+        wanted = ["id", *predicted, "not_judged", *declared.where, *rule.given, *columns_of(rule, declared.column)]
+        table = self.table(folder, rule.challenge, tuple(dict.fromkeys(wanted)))
         for column, value in declared.where.items():
             table = table.filter(pc.equal(table[column], value))
         # Every text stays, so that all measures of a corpus share their resamples; those left out have no value.
@@ -198,7 +206,8 @@ class Evidence:
             inside &= pc.fill_null(pc.greater_equal(table[column], least), False).to_numpy()
         return _Frame.of(table, rule, declared, inside)
 
-    def _table(self, folder: RunFolder, challenge: str, columns: tuple[str, ...]) -> pa.Table:
+    def table(self, folder: RunFolder, challenge: str, columns: tuple[str, ...]) -> pa.Table:
+        """Some columns of a challenge's findings."""
         key = (str(folder.path), challenge, columns)
         if key not in self._tables:
             file = self._file(folder, challenge)
@@ -258,9 +267,11 @@ class _Frame:
         open_ = pc.is_null(table["not_judged"]).to_numpy() & inside
         columns: dict[str, np.ndarray] = {}
         kinds: dict[str, str] = {}
-        for name, column in zip(("value", "other"), _columns(rule, declared), strict=False):
+        for name, column in zip(("value", "other"), columns_of(rule, declared.column), strict=False):
             if column == "probabilities":
                 values = np.array([row[1] for row in table[column].to_pylist()], dtype=np.float64)
+            elif pa.types.is_list(table[column].type):
+                values = _lists(table[column])
             else:
                 values = table[column].cast(pa.float64()).to_numpy(zero_copy_only=False).copy()
             if rule.fill is not None and name == "value":
@@ -272,10 +283,21 @@ class _Frame:
                 columns[name] = np.where(np.isnan(columns[name]), -1, columns[name])
                 kinds[name] = "class"
         whole = np.all(
-            [values != -1 if kinds[name] == "class" else ~np.isnan(values) for name, values in columns.items()], axis=0
+            [values != -1 if kinds[name] == "class" else _there(values) for name, values in columns.items()], axis=0
         )
         judged = int(whole.sum())
         return cls(table["id"].to_pylist(), columns, kinds, judged, int(inside.sum()) - judged)
+
+
+def _lists(column: pa.ChunkedArray) -> np.ndarray:
+    """Lists of one length as an array [row, entry]; a list that is not there is not a number."""
+    rows = column.to_pylist()
+    width = max((len(row) for row in rows if row is not None), default=0)
+    return np.array([[math.nan] * width if row is None else row for row in rows], dtype=np.float64)
+
+
+def _there(values: np.ndarray) -> np.ndarray:
+    return np.asarray(~np.isnan(values).any(tuple(range(1, values.ndim))))
 
 
 def _declared(about: Mapping[str, Any], rule: MeasureRule, measure: str) -> Measure:
@@ -286,38 +308,6 @@ def _declared(about: Mapping[str, Any], rule: MeasureRule, measure: str) -> Meas
         if entry["name"] == measure:
             return Measure(**entry)
     raise InputError(f"Findings of {about['challenge']!r} have no measure {measure!r}: they are of another version.")
-
-
-def _columns(rule: MeasureRule, declared: Measure) -> Sequence[str]:
-    match rule.statistic:
-        case "f1_positive" | "f1_macro":
-            return (rule.column or "predicted", "label")
-        case "accuracy" | "f1_micro":
-            return ("correct",)
-        case "roc_auc":
-            return ("probabilities", "label")
-        case "correlation":
-            return (declared.column, rule.against)
-        case _:
-            return (declared.column,)
-
-
-def _statistic(rule: MeasureRule, columns: Mapping[str, np.ndarray]) -> Statistic:
-    value = columns["value"]
-    match rule.statistic:
-        case "f1_positive":
-            return f1(columns["other"], value, [1])
-        case "f1_macro":
-            return f1(columns["other"], value, sorted({int(c) for c in np.unique(columns["other"]) if c >= 0}))
-        case "roc_auc":
-            return roc_auc(columns["other"], value)
-        case "correlation":
-            return correlations(value, columns["other"])
-        case "share":
-            reached = value <= float(rule.at_most or 0.0) if rule.at_least is None else value >= rule.at_least
-            return means(np.where(np.isnan(value), np.nan, reached.astype(np.float64)))
-        case _:
-            return means(value)
 
 
 def _spread(values: np.ndarray) -> float:

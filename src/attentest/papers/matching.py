@@ -9,7 +9,7 @@ from typing import Any
 from attentest.papers.evidence import Group, parameters
 from attentest.papers.rules import CorpusRule, Rules
 
-__all__ = ["Match", "best", "challenge_difference", "corpus_text", "data_differences", "differences"]
+__all__ = ["Match", "best", "challenge_difference", "corpus_text", "data_differences", "differences", "of_model"]
 
 #: Choices that say what is run or how, and so are no settings to compare.
 _IDENTITY = frozenset(["corpus", "structure", "encoder", "attention", "vectors", "seed", "challenges", "device"])
@@ -24,22 +24,44 @@ class Match:
 
 
 def best(
-    groups: Sequence[Group], rules: Rules, corpus: str, model: str, attention: str, challenge: str
+    groups: Sequence[Group],
+    rules: Rules,
+    corpus: str,
+    model: str,
+    attention: str,
+    challenge: str,
+    instead: Mapping[str, str] | None = None,
 ) -> Match | None:
-    """The group to compare with: no limit, then the study's own settings, then the most seeds."""
+    """The group to compare with: no limit, then the study's own settings, then the most seeds.
+
+    ``instead`` names choices of a control, which stand in the place of the model's own and must be there.
+    """
     rule = rules.corpora[corpus]
     corpora = {_base(text) for text in (rule.name, *rule.forms)}
-    wanted = (_ours(rules.models, model), _ours(rules.attentions, attention))
-    structure = rules.models[model].structure if model else ""
+    wanted = (_model(rules, rule, model), _ours(rules.attentions, attention))
     found = [
         Match(group, tuple(differences(group, rules, rule, model, attention)))
         for group in groups
         if _base(_named(group)[0]) in corpora
-        and structure in ("", str(group.choices.get("structure") or "flat"))
+        and of_model(group, rules, model, instead)
         and all(_base(text) in ("", _base(ours)) for text, ours in zip(wanted, _named(group)[1:], strict=True))
         and (not challenge or group.has(challenge))
     ]
     return min(found, key=lambda match: _rank(match, rules), default=None)
+
+
+def of_model(group: Group, rules: Rules, model: str, instead: Mapping[str, str] | None = None) -> bool:
+    """Whether the structure and the further choices of a group are a model's, or those of a control in its place."""
+    if not model:
+        return True
+    rule = rules.models[model]
+    chosen = {name: ("", value) for name, value in rule.choices.items()}
+    chosen |= {name: (value,) for name, value in (instead or {}).items()}
+    return rule.structure == str(group.choices.get("structure") or "flat") and all(
+        given in allowed or _base(given) in allowed
+        for name, allowed in chosen.items()
+        for given in (str(group.choices.get(name) or ""),)
+    )
 
 
 def _rank(match: Match, rules: Rules) -> tuple[Any, ...]:
@@ -57,7 +79,7 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
     _, encoder, weights = _named(group)
     if model and rules.models[model].differs:
         yield rules.models[model].differs
-    wanted = _ours(rules.models, model)
+    wanted = _model(rules, corpus, model)
     if wanted and _squeezed(encoder) != _squeezed(wanted):
         yield f"encoder {encoder} instead of {wanted}"
     wanted = _ours(rules.attentions, attention)
@@ -65,16 +87,17 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
         yield f"attention {weights} instead of {wanted}"
     if limit := _limit(group):
         yield f"a random sample of {limit:,} test texts"
-    choices = group.choices
-    for name, allowed in rules.settings.items():
-        given = choices.get(name)
-        if name != "limit" and given is not None and given not in allowed:
-            yield f"{name} {given} instead of {' or '.join(map(str, allowed))}"
+    settings = {**rules.settings, **corpus.settings}
+    identity = {*_IDENTITY, "limit", *(rules.models[model].choices if model else ())}
+    choices = {name: given for name, given in group.choices.items() if given not in (None, "")}
+    for name, allowed in settings.items():
+        if name not in identity and name in choices and choices[name] not in allowed:
+            yield f"{name} {choices[name]} instead of {' or '.join(map(str, allowed))}"
     for name, given in choices.items():
-        if name not in _IDENTITY and name not in rules.settings and name != "limit" and given is not None:
+        if name not in identity and name not in settings:
             yield f"{name} {given}, which the study leaves as it is"
-    if "preset" in rules.settings and choices.get("preset") is None:
-        yield f"preset attentest instead of {' or '.join(map(str, rules.settings['preset']))}"
+    if "preset" in settings and "preset" not in choices:
+        yield f"preset attentest instead of {' or '.join(map(str, settings['preset']))}"
 
 
 def data_differences(group: Group, corpus: CorpusRule) -> Iterator[str]:
@@ -135,6 +158,11 @@ def _limit(group: Group) -> int:
 
 def _ours(names: Mapping[str, Any], name: str) -> str:
     return str(names[name].name) if name else ""
+
+
+def _model(rules: Rules, corpus: CorpusRule, model: str) -> str:
+    """Our text for a model of the paper, which may be another one for this corpus."""
+    return corpus.models.get(model) or _ours(rules.models, model)
 
 
 def _base(text: str) -> str:

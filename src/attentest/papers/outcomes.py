@@ -10,9 +10,10 @@ from typing import Literal
 import numpy as np
 
 from attentest.papers.claims import Claim, Claims, Direction, load_claims
-from attentest.papers.evidence import Cell, Evidence, Group, grouped
-from attentest.papers.matching import Match, best, challenge_difference, corpus_text, data_differences
-from attentest.papers.resampling import Interval, Sample, difference, interval
+from attentest.papers.evidence import Cell, Group, grouped
+from attentest.papers.finding import Finder, Found
+from attentest.papers.matching import Match, best, corpus_text, data_differences
+from attentest.papers.resampling import Interval, contrast, difference, rescaled
 from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Sense, Side
 
 __all__ = ["STATUSES", "Outcome", "Rate", "Status", "evaluate", "rate"]
@@ -85,26 +86,14 @@ def evaluate(paper: str, cells: Sequence[Cell] = ()) -> list[Outcome]:
     return [found[claim.key] for claim in claims.every]
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A measure as our runs have it, in the paper's unit."""
-
-    measure: str
-    match: Match
-    sample: Sample
-    interval: Interval
-    per_seed: tuple[float, ...]
-    scale: float
-
-
 class _Judge:
     """Compares one claim after the other, reading findings once."""
 
     def __init__(self, claims: Claims, groups: Sequence[Group]) -> None:
         self.rules = claims.rules
         self.groups = groups
-        self.evidence = Evidence()
-        self._found: dict[tuple[str, Side], _Found | str] = {}
+        self.finder = Finder(claims.rules, groups)
+        self.evidence = self.finder.evidence
 
     def judged(self, claim: Claim | Direction) -> Outcome:
         """The outcome of any claim."""
@@ -112,13 +101,13 @@ class _Judge:
 
     def figure(self, claim: Claim) -> Outcome:
         """One figure: agrees when ours lies within the measure's tolerance."""
-        rule = self.rules.measures[claim.measure]
+        rule = self.rules.measure(claim.measure, claim.group)
         if not claim.printed:
             return Outcome(claim, "cannot be had", reason=NO_VALUE)
         if rule.count:
             return self._count(claim, rule)
         side = Side(claim.measure, claim.model, claim.attention, claim.group)
-        found = self._find(claim.corpus, side)
+        found = self.finder.find(claim.corpus, side)
         if isinstance(found, str):
             return self._absent(claim, found, claim.corpus, side)
         sample = found.sample
@@ -164,7 +153,9 @@ class _Judge:
         rule = claim.rule
         if rule.left is None:
             return self._absent(claim, "", claim.corpus, None)
-        left = self._find(claim.corpus, rule.left)
+        if rule.left.corpora:
+            return self._between(claim, rule.left, rule.right)
+        left = self.finder.find(claim.corpus, rule.left)
         if isinstance(left, str):
             return self._absent(claim, left, claim.corpus, rule.left)
         match, judged, not_judged = left.match, left.sample.judged, left.sample.not_judged
@@ -174,56 +165,44 @@ class _Judge:
             gap = Interval(own.value - mark, own.low - mark, own.high - mark)
             also = f"{_figure(own.value)} against the mark {mark:g}"
         else:
-            right = self._find(claim.corpus, rule.right)
+            right = self.finder.find(claim.corpus, rule.right)
             if isinstance(right, str):
                 return self._absent(claim, right, claim.corpus, rule.right)
             gap = _gap(left, right, claim.key)
             also = f"{_figure(left.interval.value)} against {_figure(right.interval.value)}"
             match = _both(left.match, right.match)
             judged, not_judged = min(judged, right.sample.judged), max(not_judged, right.sample.not_judged)
-        if claim.recalled:
-            match = Match(match.group, (*match.differences, RECALLED))
-        return replace(
-            _of(claim, match),
-            status=_side(gap, rule.sense, rule.margin),
-            ours=gap.value,
-            low=gap.low,
-            high=gap.high,
-            judged=judged,
-            not_judged=not_judged,
-            also=also,
-        )
+        return _directed(claim, match, gap, also, judged, not_judged)
 
-    def _find(self, corpus: str, side: Side) -> _Found | str:
-        """The runs and the numbers of a measure, or why there are none."""
-        if (corpus, side) not in self._found:
-            self._found[corpus, side] = self._look(corpus, side)
-        return self._found[corpus, side]
-
-    def _look(self, corpus: str, side: Side) -> _Found | str:
-        rule = self.rules.measures[side.measure]
-        names = [self.rules.corpora[corpus].name, rule.challenge]
-        names += [self.rules.models[side.model].name] if side.model else []
-        names += [self.rules.attentions[side.attention].name] if side.attention else []
-        if not all(names):
-            return ""
-        match = best(self.groups, self.rules, corpus, side.model, side.attention, rule.challenge)
-        if match is None:
-            there = best(self.groups, self.rules, corpus, side.model, side.attention, "")
-            return "" if there is None else f"its runs have no finished {rule.challenge}"
-        group = match.group
-        within = self.rules.measures[rule.within] if rule.within else None
-        if within is not None and not group.has(within.challenge):
-            return f"its runs have no finished {within.challenge}"
-        sample = self.evidence.sample(group, rule, side.group, within)
-        if sample is None:
-            return "no text of this group could be judged"
-        own = interval(sample, " | ".join((*group.run_ids, side.measure, side.group)))
-        scaled = Interval(own.value * rule.scale, own.low * rule.scale, own.high * rule.scale)
-        run = self.evidence.challenge_text(group, rule.challenge)
-        match = Match(group, (*match.differences, *challenge_difference(rule.challenge, run, self.rules)))
-        each = tuple(float(figure) * rule.scale for figure in sample.per_seed)
-        return _Found(side.measure, match, sample, scaled, each, rule.scale)
+    def _between(self, claim: Direction, left: Side, right: Side | None) -> Outcome:
+        """A conclusion about corpora: figures averaged over those of each side that have runs."""
+        sides: list[list[Found]] = []
+        named, without = [], []
+        for side in (left, right) if right is not None else (left,):
+            found = {corpus: self.finder.find(corpus, replace(side, corpora=())) for corpus in side.corpora}
+            # A seed without any text to judge has no figure, and so the corpus has none.
+            there = {
+                corpus: one
+                for corpus, one in found.items()
+                if not isinstance(one, str) and np.isfinite(one.per_seed).all()
+            }
+            if not there:
+                why = "; ".join(dict.fromkeys(one for one in found.values() if isinstance(one, str) and one))
+                return self._absent(claim, why, "", side)
+            without += [
+                f"without {corpus} ({one or 'no run' if isinstance(one, str) else 'a seed has no such text'})"
+                for corpus, one in found.items()
+                if corpus not in there
+            ]
+            sides.append(list(there.values()))
+            mean = np.mean([one.interval.value for one in there.values()])
+            named.append(f"{_figure(float(mean))} ({', '.join(there)})")
+        every = [one for side in sides for one in side]
+        gap = _scaled(contrast([one.sample for one in sides[0]], [one.sample for one in sides[1]], claim.key), every[0])
+        cells = Group(tuple(cell for one in every for cell in one.match.group.cells))
+        words = dict.fromkeys((*(word for one in every for word in one.match.differences), *without))
+        judged, not_judged = sum(one.sample.judged for one in every), sum(one.sample.not_judged for one in every)
+        return _directed(claim, Match(cells, tuple(words)), gap, " against ".join(named), judged, not_judged)
 
     def _also(self, claim: Claim, rule: MeasureRule, group: Group) -> str:
         """The other measures that a rule wants to be read beside it."""
@@ -246,11 +225,13 @@ class _Judge:
         if side is not None:
             named += [rules.models[side.model]] if side.model else []
             named += [rules.attentions[side.attention]] if side.attention else []
-            named += [rules.measures[side.measure]]
+            named += [rules.measure(side.measure, side.group)]
         missing = dict.fromkeys(rule.missing for rule in named if rule.missing)
         if missing:
             return Outcome(claim, "cannot be had", reason="; ".join(missing))
         reasons = [why] if why else list(dict.fromkeys(rule.reason for rule in named if rule.reason))
+        if corpus and side is not None and side.model in rules.corpora[corpus].without:
+            reasons = [rules.corpora[corpus].without[side.model]]
         return Outcome(claim, "not run", reason="; ".join(reasons) or rules.not_run)
 
 
@@ -282,10 +263,32 @@ def _both(left: Match, right: Match) -> Match:
     return Match(Group((*left.group.cells, *right.group.cells)), tuple(words))
 
 
-def _gap(left: _Found, right: _Found, key: str) -> Interval:
+def _gap(left: Found, right: Found, key: str) -> Interval:
     """left − right in the paper's unit, on the same resampled instances."""
-    own = difference(left.sample, right.sample, key, same_model=left.match.group == right.match.group)
-    return Interval(own.value * left.scale, own.low * left.scale, own.high * left.scale)
+    # Two measures of one direction may differ in the sign of their scale: what is lost, and what is gained.
+    other = right.sample if left.scale == right.scale else rescaled(right.sample, right.scale / left.scale)
+    return _scaled(difference(left.sample, other, key, same_model=left.match.group == right.match.group), left)
+
+
+def _scaled(own: Interval, found: Found) -> Interval:
+    """A figure in the paper's unit; a scale below zero turns the ends around."""
+    return Interval(own.value * found.scale, *sorted((own.low * found.scale, own.high * found.scale)))
+
+
+def _directed(claim: Direction, match: Match, gap: Interval, also: str, judged: int, not_judged: int) -> Outcome:
+    """A conclusion beside our difference of its two sides."""
+    if claim.recalled:
+        match = Match(match.group, (*match.differences, RECALLED))
+    return replace(
+        _of(claim, match),
+        status=_side(gap, claim.rule.sense, claim.rule.margin),
+        ours=gap.value,
+        low=gap.low,
+        high=gap.high,
+        judged=judged,
+        not_judged=not_judged,
+        also=also,
+    )
 
 
 def _side(gap: Interval, sense: Sense, margin: float) -> Status:

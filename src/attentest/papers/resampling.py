@@ -9,27 +9,35 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+
+from attentest.measures.bleu import corpus_bleu
 
 __all__ = [
     "RESAMPLES",
     "Interval",
     "Sample",
+    "bleus",
+    "contrast",
     "correlations",
     "difference",
     "f1",
     "interval",
     "means",
+    "ratios",
     "reach",
+    "rescaled",
     "roc_auc",
 ]
 
 RESAMPLES = 1000
 _AT_ONCE = 1 << 22  # draws made at once, so that memory does not grow with instances × resamples
+_STEP = re.compile(r"@\d+$")  # how the id of a step of a translation ends
 
 #: From the number of draws of each instance [resample, instance] to a figure per seed [resample, seed].
 Statistic = Callable[[np.ndarray], np.ndarray]
@@ -77,6 +85,22 @@ def difference(left: Sample, right: Sample, key: str, *, same_model: bool) -> In
     return _summary(float(np.mean(left.per_seed) - np.mean(right.per_seed)), drawn)
 
 
+def rescaled(sample: Sample, factor: float) -> Sample:
+    """The same figures in another unit."""
+    return replace(sample, statistic=lambda weights: factor * sample.statistic(weights))
+
+
+def contrast(left: Sequence[Sample], right: Sequence[Sample], key: str) -> Interval:
+    """The mean of some figures − the mean of others, each of texts of its own, all of them drawn again."""
+    drawn, value = np.zeros(RESAMPLES), 0.0
+    for sign, samples in ((1.0, left), (-1.0, right)):
+        for number, sample in enumerate(samples):
+            share = sign / len(samples)
+            drawn = drawn + share * _resampled(sample, sample.ids, f"{key} | {sign:+.0f} | {number}")
+            value += share * float(np.mean(sample.per_seed))
+    return _summary(value, drawn)
+
+
 def _summary(value: float, drawn: np.ndarray) -> Interval:
     usable = drawn[np.isfinite(drawn)]
     # A resample without a judged instance says nothing; when that is common, there is no interval to give.
@@ -103,6 +127,10 @@ def _resampled(sample: Sample, ids: tuple[str, ...], key: str) -> np.ndarray:
 @lru_cache(maxsize=2)
 def _weights(ids: tuple[str, ...]) -> np.ndarray:
     """How often each instance is drawn in each resample."""
+    if all(map(_STEP.search, ids)):
+        # The steps of one translation are drawn together.
+        texts, place = np.unique([_STEP.sub("", name) for name in ids], return_inverse=True)
+        return np.asarray(_weights(tuple(map(str, texts)))[:, place])
     size = len(ids)
     generator = np.random.default_rng(_seed("\n".join(sorted(ids))))
     made = np.empty((RESAMPLES, size))
@@ -176,6 +204,30 @@ def correlations(first: np.ndarray, second: np.ndarray) -> Statistic:
         return _ratio(n * sxy - sx * sy, np.sqrt(np.maximum(variance, 0)))
 
     return _sums(correlated, there, x, y, x * x, y * y, x * y)
+
+
+def ratios(values: np.ndarray, others: np.ndarray) -> Statistic:
+    """The sum of [seed, instance] values over the sum of others, where both are there."""
+    there = np.isfinite(values) & np.isfinite(others)
+    return _sums(_ratio, np.where(there, values, 0.0), np.where(there, others, 0.0))
+
+
+def bleus(counts: np.ndarray, own: np.ndarray | None = None, *, relative: bool = False) -> Statistic:
+    """BLEU of [seed, instance, 10] counts, or its change from that of the own ones, in points or as a share of it."""
+
+    def score(given: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        seeds, instances, width = given.shape
+        flat = np.nan_to_num(given).transpose(1, 0, 2).reshape(instances, seeds * width)
+        return np.asarray(corpus_bleu((weights @ flat).reshape(len(weights), seeds, width)))
+
+    def statistic(weights: np.ndarray) -> np.ndarray:
+        found = score(counts, weights)
+        if own is None:
+            return found
+        before = score(own, weights)
+        return _ratio(found - before, before) if relative else found - before
+
+    return statistic
 
 
 def reach(curve: Sequence[tuple[Sample, Sample]], bound: Sample | float) -> Sample:

@@ -15,8 +15,10 @@ from attentest.papers import Paper
 from attentest.papers.checked import built, tables
 
 __all__ = [
+    "Control",
     "CorpusRule",
     "DirectionRule",
+    "HeadlineRule",
     "MeasureRule",
     "NameRule",
     "Note",
@@ -27,9 +29,8 @@ __all__ = [
     "read_rules",
 ]
 
-Statistic = Literal[
-    "mean", "accuracy", "f1_positive", "f1_macro", "f1_micro", "roc_auc", "share", "correlation", "reach"
-]
+Plain = Literal["mean", "accuracy", "f1_positive", "f1_macro", "f1_micro", "roc_auc", "share", "correlation", "reach"]
+Statistic = Literal[Plain, "ratio", "bleu", "bleu_change", "bleu_ratio"]
 Sense = Literal["higher", "lower", "near"]
 
 
@@ -50,6 +51,12 @@ class CorpusRule:
     #: The splits that the paper's training size and average length count together.
     train: tuple[str, ...] = ("train",)
     length: tuple[str, ...] = ("train",)
+    #: Where it differs from the paper's other corpora: settings, models' texts, challenges' parameters.
+    settings: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    challenges: Mapping[str, str] = field(default_factory=dict)
+    #: Models of the paper that are not run on it, each with the reason.
+    without: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
     reason: str = ""
 
@@ -72,6 +79,8 @@ class NameRule:
     name: str = ""
     #: Of a model: over tokens ("flat"), or over words and then sentences.
     structure: Literal["flat", "hierarchical"] = "flat"
+    #: What else makes it this model, wherever a run has such a choice: {"query": "conditional", "head": "softmax"}.
+    choices: Mapping[str, str] = field(default_factory=dict)
     #: Why it is not the paper's, known beforehand.
     differs: str = ""
     missing: str = ""
@@ -94,9 +103,13 @@ class MeasureRule:
     measure: str = ""
     #: For figures whose group is a measure of its own: the findings' measure for every group.
     groups: Mapping[str, str] = field(default_factory=dict)
+    #: For figures whose group is computed in a way of its own: the measure of this file for every group.
+    members: Mapping[str, str] = field(default_factory=dict)
     statistic: Statistic = "mean"
     column: str = ""
-    #: For shares: texts at or above, at or below this value; for correlations, the other column.
+    #: Only rows whose column has a value: {"weights": "uniform"}.
+    where: Mapping[str, str] = field(default_factory=dict)
+    #: For shares: texts at or above, at or below this value; for correlations and ratios, the other column.
     at_least: float | None = None
     at_most: float | None = None
     against: str = ""
@@ -124,14 +137,14 @@ class MeasureRule:
             raise ValueError(f"tolerance = {self.tolerance} must be 0 or more.")
         if self.computed and not self.why:
             raise ValueError("a measure that is compared must say why its tolerance is what it is: add 'why'.")
-        if not self.computed and not (self.missing or self.reason):
+        if not self.computed and not (self.members or self.missing or self.reason):
             raise ValueError("write 'challenge' or 'count', or say with 'missing' or 'reason' why there is no figure.")
-        if self.statistic in ("share", "correlation") and not self.column:
+        if self.statistic in ("share", "correlation", "ratio") and not self.column:
             raise ValueError(f"statistic = {self.statistic!r} needs a 'column'.")
         if self.statistic == "share" and (self.at_least is None) == (self.at_most is None):
             raise ValueError("statistic = 'share' needs one of 'at_least' and 'at_most'.")
-        if self.statistic == "correlation" and not self.against:
-            raise ValueError("statistic = 'correlation' needs 'against', the other column.")
+        if self.statistic in ("correlation", "ratio") and not self.against:
+            raise ValueError(f"statistic = {self.statistic!r} needs 'against', the other column.")
         if self.statistic == "reach":
             if not (self.column and self.against and self.along):
                 raise ValueError("statistic = 'reach' needs 'column', 'against' and 'along'.")
@@ -175,6 +188,8 @@ class Side:
     model: str = ""
     attention: str = ""
     group: str = ""
+    #: For directions that compare corpora: those whose figures are averaged, each counting the same.
+    corpora: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -207,8 +222,35 @@ class DirectionRule:
             raise ValueError("a direction needs one of 'right' (another measure) and 'value' (a number).")
         if self.sense == "near" and self.margin <= 0:
             raise ValueError("sense = 'near' needs a 'margin' above 0.")
-        if not self.corpora:
+        inside = [bool(side.corpora) for side in (self.left, self.right) if side is not None]
+        if any(inside) and (self.corpora or not all(inside)):
+            raise ValueError("a direction names its 'corpora', or both of its sides name theirs.")
+        if not any(inside) and not self.corpora:
             raise ValueError("a direction that is measured names its 'corpora'.")
+
+
+@dataclass(frozen=True)
+class Control:
+    """A model that the paper does not have, to set beside its own, from which it differs in these choices."""
+
+    name: str
+    words: str
+    choices: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class HeadlineRule:
+    """The table that comes first: some figures, ours, and ours with a control, which is in no rate."""
+
+    title: str
+    #: What the paper's own models are called beside the controls.
+    words: str
+    measures: tuple[str, ...]
+    controls: tuple[Control, ...] = ()
+    #: The model that is drawn by families of tasks: single texts, pairs, translation.
+    drawn: str = ""
+    #: The groups of figures that are read together in words: {"training without attention": [...]}.
+    read: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -228,6 +270,12 @@ class Rules:
     measures: Mapping[str, MeasureRule] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     directions: tuple[DirectionRule, ...] = ()
+    headline: HeadlineRule | None = None
+
+    def measure(self, name: str, group: str = "") -> MeasureRule:
+        """The measure of a figure, which for some groups is another one."""
+        rule = self.measures[name]
+        return self.measures[rule.members[group]] if group in rule.members else rule
 
 
 def read_rules(paper: Paper, text: str | None = None) -> Rules:
@@ -240,7 +288,8 @@ def read_rules(paper: Paper, text: str | None = None) -> Rules:
         if corpus.vectors:
             _known(corpus.vectors, rules.vectors, file, f"corpora.{name}.vectors")
     for name, measure in rules.measures.items():
-        for key, others in (("also", measure.also), ("within", (measure.within,) if measure.within else ())):
+        within = (measure.within,) if measure.within else ()
+        for key, others in (("also", measure.also), ("within", within), ("members", tuple(measure.members.values()))):
             for other in others:
                 _known(other, rules.measures, file, f"measures.{name}.{key}")
     for i, direction in enumerate(rules.directions):
@@ -250,13 +299,25 @@ def read_rules(paper: Paper, text: str | None = None) -> Rules:
         for side in (direction.left, direction.right):
             if side is not None:
                 _check_side(side, rules, file, where)
+    _check_headline(rules, file)
     return rules
+
+
+def _check_headline(rules: Rules, file: str) -> None:
+    if rules.headline is None:
+        return
+    for name in rules.headline.measures:
+        _known(name, rules.measures, file, "headline.measures")
+    if rules.headline.drawn:
+        _known(rules.headline.drawn, rules.models, file, "headline.drawn")
 
 
 def _check_side(side: Side, rules: Rules, file: str, where: str) -> None:
     _known(side.measure, rules.measures, file, f"{where}.measure")
-    if not rules.measures[side.measure].computed:
+    if not rules.measure(side.measure, side.group).computed:
         raise InputError(f"{file}: {where} uses {side.measure!r}, which has no 'challenge'.")
+    for corpus in side.corpora:
+        _known(corpus, rules.corpora, file, f"{where}.corpora")
     for kind, name, known in (("model", side.model, rules.models), ("attention", side.attention, rules.attentions)):
         if name:
             _known(name, known, file, f"{where}.{kind}")

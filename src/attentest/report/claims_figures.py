@@ -75,7 +75,7 @@ def _panel(view: View, title: str, outcomes: list[Outcome]) -> alt.LayerChart:
 
 def _tolerance(view: View, outcome: Outcome) -> float:
     assert isinstance(outcome.claim, Claim)
-    return view.claims.rules.measures[outcome.claim.measure].tolerance
+    return view.claims.rules.measure(outcome.claim.measure, outcome.claim.group).tolerance
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:

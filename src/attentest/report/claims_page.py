@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from attentest.report.claims_figures import drawn, scatter
+from attentest.report.claims_headline import HeadlineView
 from attentest.report.claims_view import MARKS, View
+from attentest.report.families import Families, stands_on
+from attentest.report.families_figures import changes_by_weight, effects_by_weight
 from attentest.report.figures import svg
 from attentest.report.html import environment
 from attentest.store.atomic import write_text
 
 __all__ = ["claims_page", "write_claims_page"]
 
+CHANGES = (
+    "Each shape shows how the texts' median change over permutations of their weights is spread, one for each quarter "
+    "of the largest weight; the bar is the middle half, the tick the median, the number how many texts there are."
+)
+EFFECTS = (
+    "Removing the top weight changes the prediction by more than removing another one above the dashed line, by less "
+    "below it. Darker is more texts; the line is the median. Every corpus and seed counts the same."
+)
 
-def write_claims_page(view: View, target: Path, came_from: str = "") -> None:
+
+def write_claims_page(
+    view: View,
+    target: Path,
+    came_from: str = "",
+    headline: HeadlineView | None = None,
+    families: Families | None = None,
+) -> None:
     """Write the page to a file, whole or not at all."""
-    write_text(target, claims_page(view, came_from))
+    write_text(target, claims_page(view, came_from, headline, families))
 
 
-def claims_page(view: View, came_from: str = "") -> str:
+def claims_page(
+    view: View, came_from: str = "", headline: HeadlineView | None = None, families: Families | None = None
+) -> str:
     """The page as text; ``came_from`` says where the outcomes were found."""
     panels = drawn(view)
     return (
@@ -30,6 +51,8 @@ def claims_page(view: View, came_from: str = "") -> str:
             view=view,
             paper=view.claims.paper,
             came_from=came_from,
+            headline=headline,
+            families=[] if families is None else list(_families(families)),
             figure_rates=view.rates(view.figures),
             direction_rates=view.rates(view.directions),
             directions=_directions(view),
@@ -44,6 +67,22 @@ def claims_page(view: View, came_from: str = "") -> str:
 
 def _image(chart: Any) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg(chart).encode()).decode()
+
+
+def _families(families: Families) -> Iterator[dict[str, str]]:
+    """The figures of the families of tasks, each with how it is read and what it stands on."""
+    for draw, panels, title, reading in (
+        (changes_by_weight, families.changes, "What permuted weights change, by the largest weight", CHANGES),
+        (effects_by_weight, families.effects, "What the top weight is worth, by how far it stands out", EFFECTS),
+    ):
+        if panels:
+            yield {
+                "title": title,
+                "reading": reading,
+                "image": _image(draw(panels)),
+                "narrow": _image(draw(panels, columns=1)),
+                "basis": stands_on(panels),
+            }
 
 
 def _directions(view: View) -> list[tuple[Any, list[Any]]]:

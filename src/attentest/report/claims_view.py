@@ -89,6 +89,8 @@ class View:
         if isinstance(claim, Direction):
             return claim.rule.reading
         rule = self.claims.rules.measures[claim.measure]
+        if claim.group in rule.members:
+            return self.claims.rules.measure(claim.measure, claim.group).words
         if not claim.group:
             return rule.words
         return f"{rule.words}, {'predicted class ' if rule.by else 'class ' if rule.count else ''}{claim.group}"
@@ -126,7 +128,7 @@ class View:
             value = f"{claim.value:,.0f}"
         spread = claim.printed_spread
         shown = spread if len(spread) < _LONG else f"{float(spread):.3f}"
-        return f"{value} ± {shown}" if spread else value
+        return (f"{value} ± {shown}" if spread else value).replace("-", "−")
 
     def ours(self, outcome: Outcome) -> str:
         """Our number, in the digits that the measure deserves; a direction's is a difference, unless it has a mark."""
@@ -165,11 +167,12 @@ class View:
         if math.isnan(value):
             return "not reached"
         digits = 3
-        if isinstance(claim, Claim):
-            rule = self.claims.rules.measures[claim.measure]
+        side = claim if isinstance(claim, Claim) else claim.rule.left
+        if side is not None:
+            rule = self.claims.rules.measure(side.measure, side.group)
             if rule.count:
                 digits = 1 if rule.count == "mean length" else 0
-            elif rule.scale >= 100:
+            elif abs(rule.scale) >= 100 or rule.statistic.startswith("bleu"):
                 digits = 1
         text = f"{value:,.{digits}f}"
         return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentest.challenges import DEFAULT, THOROUGH
+from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH, TRANSLATION
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
 from attentest.report.page import write_report
@@ -24,7 +24,10 @@ from attentest.studies.study import Cell
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Audit", "asked", "audit", "describe_run", "expected_cost", "finish"]
+__all__ = ["Audit", "asked", "audit", "describe_audit", "describe_run", "expected_cost", "finish"]
+
+#: So many sentences of translations are examined where no limit is given: every word of one is a decision of its own.
+SENTENCES = 50
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,9 @@ class Audit:
 def audit(
     model: str | Path | None = None,
     *,
-    challenges: Sequence[str] = DEFAULT,
+    challenges: Sequence[str] | None = None,
     thorough: bool = False,
+    limit: int | None = None,
     runs: str | Path = "runs",
     device: str = "auto",
     fresh: bool = False,
@@ -77,9 +81,27 @@ def audit(
     """Audit a model's attention: train one, or take a finished run's; see ``describe_run`` for the choices.
 
     ``thorough`` adds the four tests that train other models to compare this one with; it takes many times as long.
+    ``limit`` is the number of texts to examine, 0 for all; by default all, and of translations 50.
     """
-    run = describe_run(model, challenges=asked(challenges, thorough=thorough), **choices)
+    run = describe_audit(model, challenges=challenges, thorough=thorough, limit=limit, **choices)
     return finish(run, Path(runs), device=device, fresh=fresh, progress=progress)
+
+
+def describe_audit(
+    model: str | Path | None = None,
+    *,
+    challenges: Sequence[str] | None = None,
+    thorough: bool = False,
+    limit: int | None = None,
+    **choices: Any,
+) -> Run:
+    """The run of an audit: with the usual challenges for its task, where none is named."""
+    texts = asked(challenges or DEFAULT, thorough=thorough)
+    run = describe_run(model, challenges=texts, limit=limit or 0, **choices)
+    if run.corpus.task != "translate" or texts[: len(DEFAULT)] != DEFAULT:
+        return run
+    usual = tuple(CHALLENGES.parse(text) for text in (*TRANSLATION, *texts[len(DEFAULT) :]))
+    return replace(run, challenges=usual, limit=SENTENCES if limit is None else limit)
 
 
 def asked(challenges: Sequence[str], *, thorough: bool = False) -> tuple[str, ...]:

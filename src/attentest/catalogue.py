@@ -13,6 +13,7 @@ from attentest.errors import StorageError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.interactions import INTERACTIONS
 from attentest.models.attention import ATTENTIONS
+from attentest.models.decoders import DECODERS
 from attentest.models.encoders import ENCODERS
 from attentest.models.heads import HEADS
 from attentest.registry import Registry
@@ -25,6 +26,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "corpora": CORPORA,
     "encoders": ENCODERS,
     "attentions": ATTENTIONS,
+    "decoders": DECODERS,
     "heads": HEADS,
     "explainers": EXPLAINERS,
     "interactions": INTERACTIONS,

@@ -15,10 +15,11 @@ from torch import Tensor
 
 from attentest.challenges.kinds import is_signed
 from attentest.data.batches import Batch, Encoded, bucketed
+from attentest.data.candidates import with_candidates
 from attentest.data.corpus import Split
 from attentest.data.new_texts import Cut, cut_like
 from attentest.data.sentences import split_with_sentences
-from attentest.data.vocabulary import Vocabulary
+from attentest.data.vocabulary import END, Vocabulary
 from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
@@ -30,12 +31,14 @@ from attentest.models.network import Network
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanation import Explanation, Pairs, Scored
+from attentest.report.translated import Translation
 from attentest.store.folder import RunFolder, find_run
 from attentest.studies.run import MODEL, VOCABULARY
 from attentest.studies.trained import reproducibly
+from attentest.studies.written import own_words
 from attentest.training.checkpoints import load_network, load_vocabulary
 
-__all__ = ["METHODS", "SECOND", "explain", "named"]
+__all__ = ["METHODS", "SECOND", "explain", "explain_translation", "named"]
 
 #: How the note begins that names the second text of a pair.
 SECOND = "The second text, which is not explained here: "
@@ -79,6 +82,8 @@ def explain(
         INTERACTIONS.parse("pairwise_occlusion" if interactions is True else interactions) if interactions else None
     )
     loaded = _Loaded.of(find_run(str(model), Path(runs)))
+    if loaded.model.generates:
+        raise NotApplicable("This run's model writes texts: use explain_translation, which takes one text.")
     wanted = loaded.index_of(target)
     cut = loaded.cut(texts, tokenizer)
     asked = loaded.seconds(texts, [second] if isinstance(second, str) else second, tokenizer)
@@ -90,6 +95,62 @@ def explain(
     with reproducibly():
         found = _explained(loaded, texts, cut, asked, chosen, paired, wanted, strict=methods is not None)
     return found[0] if isinstance(text, str) else found
+
+
+def explain_translation(
+    text: str,
+    model: str | Path = "latest",
+    *,
+    methods: str | Sequence[str] | None = None,
+    tokenizer: str | None = None,
+    runs: str | Path = "runs",
+) -> Translation:
+    """What a run's model writes for a text, and which words of it mattered to each word written.
+
+    ``model``, ``methods`` and ``tokenizer`` are as for ``explain``; by default the method is attention.
+    """
+    chosen = tuple(map(EXPLAINERS.parse, named(methods or "attention")))
+    loaded = _Loaded.of(find_run(str(model), Path(runs)))
+    if not loaded.model.generates:
+        raise NotApplicable("This run's model writes no texts: use explain.")
+    if "subwords" in str(loaded.fields["corpus"].get("preparation", "")):
+        raise NotApplicable(
+            "This run's texts were cut into subwords, which a run does not keep: explain a run of whole words."
+        )
+    cut = loaded.cut([text], tokenizer)
+    with reproducibly():
+        return _translated(loaded, text, cut, chosen)
+
+
+def _translated(loaded: _Loaded, text: str, cut: Cut, chosen: tuple[Explainer, ...]) -> Translation:
+    tokens = tuple(cut.tokens[0])
+    name = hashlib.sha256("\0".join(tokens).encode()).hexdigest()
+    split = own_words(loaded.model, Split.of([name], [tokens], [0], target=[[]]), loaded.vocabulary)
+    batch = Encoded.of(split, loaded.vocabulary).batch(np.arange(1))
+    with torch.no_grad():
+        reading = loaded.model.read(batch)
+    chances = reading.logits.double().softmax(-1).gather(-1, batch.labels[:, None])[:, 0]
+    there = (batch.labels != END).numpy()
+    scores = {}
+    for explainer in chosen:
+        rows = _ragged(explainer.explain(loaded.model, batch, reading, batch.labels).scores, batch)
+        scores[text_of(explainer)] = tuple(tuple(row.tolist()) for row, kept in zip(rows, there, strict=True) if kept)
+    unknown = tuple(token not in loaded.vocabulary.index for token in tokens)
+    never = sorted({token for token, new in zip(tokens, unknown, strict=True) if new})
+    met = [f"Unknown to the model: {', '.join(never)}."] if never and not all(unknown) else []
+    return Translation(
+        text=text,
+        tokens=tokens,
+        unknown=unknown,
+        words=tuple(split.table["target"][0].as_py()),
+        chances=tuple(chances[torch.from_numpy(there)].tolist()),
+        scores=scores,
+        run=str(loaded.folder.path),
+        model=f"{loaded.described}, {loaded.fields.get('model', {}).get('decoder')} decoder",
+        tokenisation=cut.how,
+        notes=(*met, *_notes(cut, unknown)),
+        summaries={text_of(explainer): explainer.summary for explainer in chosen},
+    )
 
 
 def named(methods: str | Sequence[str]) -> tuple[str, ...]:
@@ -183,6 +244,8 @@ def _explained(
     split, subject = Split.of(ids, cut.tokens, [0] * len(ids), second=asked), loaded.model.at("word")
     if loaded.model.architecture.structure == "hierarchical":
         split, _ = split_with_sentences(split)
+    if loaded.fields["corpus"].get("candidates"):
+        split = with_candidates(split, loaded.classes)
     encoded = Encoded.of(split, loaded.vocabulary)
     done: dict[int, Explanation] = {}
     for batch in (batch for batches in bucketed(encoded) for batch in batches):

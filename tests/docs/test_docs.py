@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
+from tests.translations import found, made_up_translations, translator
 
 import attentest
 from attentest.catalogue import REGISTRIES, catalogue
@@ -26,6 +27,7 @@ from attentest.data.corpora import CORPORA
 from attentest.data.corpora.declared import Declared
 from attentest.data.presets import with_preset
 from attentest.data.tokenizers import TOKENIZERS
+from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explaining import named as methods_named
 from attentest.models.attention import ATTENTIONS
@@ -46,6 +48,8 @@ PAGES = [
 ]
 FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<code>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+#: The challenges that only a model which writes texts can be put to.
+OF_TRANSLATIONS = ("bleu", "alignment")
 
 
 class Block(NamedTuple):
@@ -197,9 +201,10 @@ def test_make_targets_exist() -> None:
 
 
 def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder: Path) -> None:
-    """A small run with marks, so that every challenge applies."""
+    """A small run with marks, so that every challenge applies but those of translations."""
     choices = {"corpus": "reviews(train=40, dev=10, test=12)", "encoder": "average(hidden=8)", "epochs": 1}
-    done = attentest.audit(challenges=[name for name in CHALLENGES if name != "instances"], **choices)
+    asked = [name for name in CHALLENGES if name not in ("instances", *OF_TRANSLATIONS)]
+    done = attentest.audit(challenges=asked, **choices)
     run = find_run("latest", Path("runs"))
     for _, _, words in COMMANDS:
         if words[0] == "show" and (sql := parsed(words)["sql"]):
@@ -208,9 +213,17 @@ def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder
     sections = _sections(DOCS / "reference" / "findings.md")
     shared = _columns(sections["What all findings share"])
     assert set(CHALLENGES) <= set(sections), "a challenge has no section in docs/reference/findings.md"
-    for name in CHALLENGES:
+    for name in ("instances", *asked):
         written = done.to_frame(name).columns
         assert {*_columns(sections[name]), *shared} == set(written), f"the columns of {name}"
+
+
+@pytest.mark.parametrize("name", OF_TRANSLATIONS)
+def test_the_findings_on_translations_are_documented_column_by_column(name: str, tmp_path: Path) -> None:
+    sections, split = _sections(DOCS / "reference" / "findings.md"), made_up_translations(3)
+    vocabulary = Vocabulary.from_split(split)
+    written = found(name, split, translator(vocabulary), vocabulary, tmp_path).table.column_names
+    assert {*_columns(sections[name]), *_columns(sections["What all findings share"])} == set(written)
 
 
 def _sections(page: Path) -> dict[str, str]:

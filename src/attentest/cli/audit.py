@@ -35,6 +35,8 @@ def audit(
     structure: o.Structure = "flat",
     attention: o.Attention = "additive",
     query: o.Query = None,
+    decoder: o.Decoder = None,
+    forced: o.Forced = "reference",
     site: o.Site = "",
     head: o.Head = None,
     embedding: o.Embedding = 300,
@@ -45,6 +47,8 @@ def audit(
     learning_rate: o.LearningRate = None,
     clip: o.Clip = None,
     patience: o.Patience = None,
+    smoothing: o.Smoothing = None,
+    warmup: o.Warmup = None,
     challenge: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,7 +61,15 @@ def audit(
             "--thorough", help="Also train other models to compare with: without attention, other seeds, adversaries."
         ),
     ] = False,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Examine a random sample of this size; 0: all.")] = 0,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Examine a random sample of so many texts, or sentences to translate; 0: all. Default: all, or 50 "
+            "sentences.",
+        ),
+    ] = None,
     seed: o.Seed = 0,
     device: o.Device = "auto",
     runs: o.Runs = DEFAULT_RUNS,
@@ -73,12 +85,10 @@ def audit(
     """
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
-    from attentest.auditing import asked, finish
-    from attentest.challenges import DEFAULT
-    from attentest.studies.describe import describe_run
+    from attentest.auditing import describe_audit, finish
 
     with terminal.console.status("Reading the corpus …"):
-        run = describe_run(model, challenges=asked(challenge or DEFAULT, thorough=thorough), **choices)
+        run = describe_audit(model, challenges=challenge, thorough=thorough, **choices)
     introduce(run, terminal)
     done = finish(run, runs, device=device, fresh=fresh, progress=terminal)
     if as_json:
@@ -107,6 +117,7 @@ def train(
     structure: o.Structure = "flat",
     attention: o.Attention = "additive",
     query: o.Query = None,
+    decoder: o.Decoder = None,
     head: o.Head = None,
     embedding: o.Embedding = 300,
     vectors: o.Vectors = None,
@@ -116,6 +127,8 @@ def train(
     learning_rate: o.LearningRate = None,
     clip: o.Clip = None,
     patience: o.Patience = None,
+    smoothing: o.Smoothing = None,
+    warmup: o.Warmup = None,
     seed: o.Seed = 0,
     device: o.Device = "auto",
     runs: o.Runs = DEFAULT_RUNS,
@@ -123,7 +136,7 @@ def train(
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
-    """Train a classifier with attention and keep it; audit it later with --model."""
+    """Train a model with attention and keep it; audit it later with --model."""
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
     from attentest.studies.describe import describe_run
@@ -162,6 +175,8 @@ CHOICES = frozenset(
         "structure",
         "attention",
         "query",
+        "decoder",
+        "forced",
         "site",
         "head",
         "embedding",
@@ -172,6 +187,8 @@ CHOICES = frozenset(
         "learning_rate",
         "clip",
         "patience",
+        "smoothing",
+        "warmup",
         "seed",
         "limit",
     ]
@@ -185,7 +202,8 @@ def introduce(run: Run, terminal: Terminal) -> None:
     fields: dict[str, Any] = run.fields
     corpus, model = fields["corpus"], fields["model"]
     sizes = ", ".join(f"{size} {name}" for name, size in corpus["sizes"].items())
-    terminal.say(f"Corpus  {corpus['name']}: {sizes}; classes {', '.join(corpus['classes'])}")
+    classes = "" if corpus["task"] == "translate" else f"; classes {', '.join(corpus['classes'])}"
+    terminal.say(f"Corpus  {corpus['name']}: {sizes}{classes}")
     if corpus["partial"]:
         terminal.say(f"        partial: {corpus['partial']}")
     for line in corpus["left_out"]:
@@ -193,7 +211,10 @@ def introduce(run: Run, terminal: Terminal) -> None:
     made = f"of {run.model_from.path}" if run.model_from is not None else f"seed {run.seed}"
     where = f" over {items_of(fields)}s" if "structure" in model else ""
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}, {made}")
+    writes = f", {model['decoder']} decoder" if model.get("decoder") else ""
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{writes}, {made}")
+    if corpus["task"] == "translate" and 0 < run.limit < (size := len(run.corpus[run.split])):
+        terminal.say(f"        {run.limit} of {size} sentences are examined, step by step (--limit 0: all)")
     if seen := run.seen_in_training():
         terminal.say(
             f"        {seen} of the texts to examine were in the model's training: the verdict is about those too"

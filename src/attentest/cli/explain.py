@@ -17,6 +17,7 @@ from attentest.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from attentest.report.explanation import Explanation
+    from attentest.report.translated import Translation
 
 #: The folder of a run that its explanations go to.
 FOLDER = "explanations"
@@ -57,6 +58,8 @@ def explain(
 ) -> None:
     """Show which words of a text mattered to a model, by several methods.
 
+    A model that translates writes its translation, and shows which words mattered to each word of it.
+
     Prints the words in colour and the top ones in print, with what was checked of every method's scores, and writes
     the same as a page.
     """
@@ -74,17 +77,28 @@ def explain(
         raise InputError("The text is empty: there is no word to explain. Give a text with words in it.")
     with terminal.console.status("Explaining …"):
         from attentest.explaining import explain as explain_text
+        from attentest.explaining import explain_translation
+        from attentest.report.verdict import writes
+        from attentest.store.folder import find_run
 
-        found = explain_text(
-            given,
-            model,
-            second=second,
-            methods=methods or None,
-            target=target,
-            interactions=interaction_method if interactions else False,
-            tokenizer=tokenizer,
-            runs=runs,
-        )
+        found: Explanation | Translation
+        if writes(find_run(model, runs).record["fields"]):
+            if second is not None or target is not None or interactions:
+                raise InputError(
+                    "--second, --target and --interactions are not for a model that writes: leave them out."
+                )
+            found = explain_translation(given, model, methods=methods or None, tokenizer=tokenizer, runs=runs)
+        else:
+            found = explain_text(
+                given,
+                model,
+                second=second,
+                methods=methods or None,
+                target=target,
+                interactions=interaction_method if interactions else False,
+                tokenizer=tokenizer,
+                runs=runs,
+            )
     if html is not None:
         found.save(html)
     if as_json:
@@ -101,15 +115,19 @@ def explain(
         terminal.say(f"No page was written. {error}")
 
 
-def _beside_the_run(found: Explanation) -> Path:
+def _beside_the_run(found: Explanation | Translation) -> Path:
     """The page in the run's folder, named by the text, the class and the methods: the same question, the same file."""
     from attentest.explaining import SECOND
+    from attentest.report.explanation import Explanation
     from attentest.store.atomic import make_folder
 
     folder = Path(found.run) / FOLDER
     make_folder(folder)
-    second = [note for note in found.notes if note.startswith(SECOND)]
-    asked = json.dumps([found.tokens, found.target, list(found.scores), found.pairs and found.pairs.name, *second])
+    if isinstance(found, Explanation):
+        second = [note for note in found.notes if note.startswith(SECOND)]
+        asked = json.dumps([found.tokens, found.target, list(found.scores), found.pairs and found.pairs.name, *second])
+    else:
+        asked = json.dumps([found.tokens, found.words, list(found.scores)])
     words = re.sub(r"[^a-z0-9]+", "-", " ".join(found.tokens[:6]).lower()).strip("-")[:40]
     return found.save(folder / f"{words or 'text'}-{hashlib.sha256(asked.encode()).hexdigest()[:6]}.html")
 

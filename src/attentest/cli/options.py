@@ -42,14 +42,36 @@ Structure = Annotated[
 Site = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Which attention is examined: sentence (default) or word, for hierarchical models."
+        metavar="NAME",
+        help="Which attention is examined: of a hierarchical model sentence (default) or word; of a Transformer: "
+        "cross LAYER.HEAD.",
     ),
 ]
-Attention = Annotated[str, typer.Option(metavar="NAME", help="additive, dot, uniform or random.")]
+Attention = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="additive, dot, uniform or random; Luong's are 'dot(scaled=False, mapped=False)' and, general, "
+        "'dot(scaled=False)'.",
+    ),
+]
 Query = Annotated[
     str | None,
     typer.Option(
         metavar="NAME", help="For pairs, how the second text is read: separate (default), shared or conditional."
+    ),
+]
+Decoder = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="For translations, what writes them: bahdanau (default), luong, transformer or transformer_base.",
+    ),
+]
+Forced = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="For translations, whose words are written while it is examined: reference or own."
     ),
 ]
 Head = Annotated[
@@ -72,6 +94,14 @@ LearningRate = Annotated[float | None, typer.Option(metavar="X", help="Adam's st
 Clip = Annotated[float | None, typer.Option(metavar="X", min=0, help="Largest gradient norm; 0: not clipped.")]
 Patience = Annotated[
     int | None, typer.Option(metavar="N", min=0, help="Epochs without improvement before stopping (3).")
+]
+Smoothing = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="Share of every answer's probability spread over all classes (0; translations .1)."),
+]
+Warmup = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=0, help="Steps over which the rate rises, to fall afterwards; 0: it stays."),
 ]
 Seed = Annotated[
     int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Everything random depends on it, and on nothing else.")

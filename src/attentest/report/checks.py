@@ -19,6 +19,7 @@ from rich.text import Text
 from attentest.report.certificates import OUTCOMES, Check, figure
 from attentest.report.saliency import short
 from attentest.report.tables import visible
+from attentest.report.verdict import of_steps, writes
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
@@ -217,6 +218,7 @@ def checks_terminal(run: RunFolder) -> Table | None:
     table.add_column("What came out", overflow="fold")
     for row in found:
         symbol, colour = OUTCOMES[row["outcome"]]
-        words = Text.assemble((f"{symbol} ", colour), visible(row["sentence"]))
+        said = of_steps(row["sentence"]) if writes(run.record["fields"]) else row["sentence"]
+        words = Text.assemble((f"{symbol} ", colour), visible(said))
         table.add_row(Text(visible(row["words"])), words)
     return table

@@ -85,6 +85,11 @@ class Palette:
         groups = tuple(kept.index(c) if c in kept else len(kept) for c in range(len(shown)))
         return cls(tuple(names), (*COLOURS[: len(kept)], "#8A94A0")[: len(names)], groups)
 
+    @classmethod
+    def one(cls, name: str, predicted: Iterable[int]) -> Palette:
+        """One colour for all, where classes are too many to mean anything, such as words."""
+        return cls((name,), COLOURS[:1], (0,) * (max(predicted, default=0) + 1))
+
     def groups(self, predicted: np.ndarray) -> np.ndarray:
         """The index of each instance's name and colour."""
         return np.asarray(self.group_of, dtype=np.int64)[predicted.astype(np.int64)]

@@ -6,13 +6,15 @@ How the lines are weighed against each other stands in weighing.py; here every g
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from attentest.errors import StorageError
 from attentest.report.lines import lines_of, percent
 from attentest.report.thresholds import FEWEST, THRESHOLDS
-from attentest.report.verdict import Goal, Line, Verdict, items_of
+from attentest.report.verdict import Goal, Line, Verdict, items_of, of_steps, writes
 from attentest.report.weighing import UNKNOWN, UNSETTLED, Weighed, bounded, remarks, weigh
 from attentest.store.folder import RunFolder
+from attentest.store.summary import sentences_of
 
 __all__ = ["judge", "weigh"]
 
@@ -25,13 +27,20 @@ LIMITS = (
     "The verdict holds for this model, this corpus and this seed, and its thresholds are provisional.",
 )
 
+FORCED = (
+    "Each step was examined after given words, and its weights alone were replaced: what other weights would have made "
+    "of the words before is not in these numbers, but in those of whole translations (BLEU), where they were asked for."
+)
+TOGETHER = "Steps of one sentence are not independent: intervals draw whole sentences, or count steps as fewer."
+
 NOT_RUN = "The challenges that answer this were not run, or could judge no text."
 TOO_FEW = "Too few texts, or too close to a threshold, to say."
 
 
 def judge(run: RunFolder) -> Verdict:
     """The verdict on a finished run."""
-    if run.named("instances") is None:
+    name = run.named("instances")
+    if name is None:
         raise StorageError(f"{run.path} has no finished findings yet. Run the same audit again to complete it.")
     lines = tuple(lines_of(run))
     weighed = weigh(lines)
@@ -39,8 +48,13 @@ def judge(run: RunFolder) -> Verdict:
     reason = bounded(_reason(weighed, better), "reason", lines)
     check = bounded(_check(weighed), "check", lines)
     goals = (reason, check, bounded(_one_reason(weighed, reason, lines), "one", lines))
-    verdict = Verdict(_headline(goals[0]), lines, goals, _closing(lines, weighed, goals), LIMITS)
-    items = items_of(run.record["fields"])
+    fields = run.record["fields"]
+    sentences = sentences_of(run.findings(name).table) if writes(fields) else None
+    closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())))
+    verdict = Verdict(_headline(goals[0]), lines, goals, closing, LIMITS)
+    if writes(fields):
+        return replace(verdict.told(of_steps), limits=(*LIMITS, FORCED, TOGETHER))
+    items = items_of(fields)
     return verdict if items == "word" else verdict.said_of(items)
 
 
@@ -141,9 +155,12 @@ def _headline(reason: Goal) -> str:
     }[reason.answer]
 
 
-def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...]) -> str:
-    least, most = (pick((line.estimate.judged for line in lines), default=0) for pick in (min, max))
+def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...], sentences: int) -> str:
+    least, most = (
+        pick((line.estimate.judged for line in lines if line.key != "bleu"), default=0) for pick in (min, max)
+    )
     judged = f"{most} instances" if least == most else f"{least} to {most} instances"
+    judged += f" of {sentences:,} sentences" if sentences else ""
     depends = {
         "supports": "the predictions depend on the attention weights",
         "mixed": "the predictions depend somewhat on the attention weights",

@@ -12,20 +12,23 @@ import pyarrow as pa
 from attentest.measures.bootstrap import bootstrap_paired_difference
 from attentest.report.erasure import order_line
 from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
+from attentest.report.gating import gating_line
 from attentest.report.marks import rationale_line
 from attentest.report.saliency import saliency_line
 from attentest.report.seeds import Seeds
 from attentest.report.thresholds import FEWEST, said, tone_of
+from attentest.report.translation import alignment_line, bleu_line
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
-from attentest.store.summary import Estimate, estimate
+from attentest.store.summary import Estimate, by_sentence, estimate, sentences_of
 
 __all__ = ["lines_of", "percent"]
 
 #: The challenges that lines are made of.
 READ = (
     *("instances", "uniform", "permutation", "agreement", "flip_sets", "adversary", "faithfulness", "rationale"),
+    *("gating", "bleu", "alignment"),
     *("trained_uniform", "seed_variance", "guide", "adversarial_training"),
 )
 
@@ -124,7 +127,8 @@ def _proof(adversary: Findings, met: Estimate) -> str:
     upper, short, often = (estimate(adversary, m) for m in ("upper", "shortfall", "short_by_05"))
     if not upper.judged:
         return "The largest difference was searched for: more may be possible."
-    exact = len(adversary.table["adversarial_probabilities"][0]) == 2
+    kept = "adversarial_probabilities" in adversary.table.column_names
+    exact = kept and len(adversary.table["adversarial_probabilities"][0]) == 2
     proof = f"That no larger difference is possible is proved{'' if exact else ', to within .01,'} for "
     proof += "every instance." if met.value == 1 else f"{percent(met.value)} of instances; for the rest more may be."
     if short.judged:
@@ -219,7 +223,8 @@ def _beside_gradients(agreement: Findings) -> str:
     pairs = ("gradient~leave_one_out", "attention~leave_one_out")
     if not all(_has(agreement, pair) for pair in pairs):
         return ""
-    theirs, ours = (agreement.rows({"pair": pair})["captured"].cast(pa.float64()).to_numpy() for pair in pairs)
+    rows = [agreement.rows({"pair": pair}) for pair in pairs]
+    theirs, ours = (by_sentence(r["captured"].cast(pa.float64()).to_numpy(), sentences_of(r)) for r in rows)
     both = ~(np.isnan(theirs) | np.isnan(ours))
     if both.sum() < FEWEST:
         return ""
@@ -237,7 +242,8 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     found = {name: run.findings(file) for name in READ if (file := run.named(name)) is not None}
     other_seeds = found.get("seed_variance")
     seeds = Seeds.of(other_seeds)
-    planted = run.record["fields"]["corpus"].get("rationale") == "planted"
+    corpus = run.record["fields"]["corpus"]
+    planted, links = corpus.get("rationale") == "planted", corpus.get("task") == "translate"
     makers: tuple[tuple[str, Callable[[Findings], Line | None]], ...] = (
         ("instances", accuracy_line),
         ("uniform", uniform_line),
@@ -245,13 +251,16 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
         ("agreement", lambda findings: states_line(findings, found.get("permutation"))),
         ("flip_sets", order_line),
         ("adversary", adversary_line),
+        ("gating", gating_line),
+        ("bleu", bleu_line),
         ("adversarial_training", lambda findings: unique_line(findings, other_seeds, found.get("guide"))),
         ("trained_uniform", lambda findings: needed_line(findings, seeds)),
         ("agreement", tokens_line),
         ("agreement", gradient_line),
         ("agreement", deletion_line),
         ("faithfulness", saliency_line),
-        ("rationale", lambda findings: rationale_line(findings, planted)),
+        ("rationale", lambda findings: rationale_line(findings, planted, links=links)),
+        ("alignment", alignment_line),
         ("guide", lambda findings: carries_line(findings, seeds)),
         ("seed_variance", lambda findings: None if seeds is None else luck_line(findings, seeds)),
     )

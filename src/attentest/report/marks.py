@@ -20,10 +20,10 @@ from attentest.measures.ranking import Ranking, Standing, rank_methods
 from attentest.report.saliency import ATTENTION, BESIDE, beside, place, short
 from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
-from attentest.report.verdict import Line
+from attentest.report.verdict import Line, writes
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
-from attentest.store.summary import Estimate, estimate, summarise
+from attentest.store.summary import Estimate, by_sentence, estimate, sentences_of, summarise
 
 __all__ = ["CEILING", "Marked", "has_ceiling", "marks_table", "marks_terminal", "rationale_line"]
 
@@ -89,9 +89,14 @@ class Marked:
         return found
 
     @cached_property
+    def sentences(self) -> np.ndarray | None:
+        """Which sentence each value is a step of, where texts are written step by step."""
+        return sentences_of(self.findings.rows({"explainer": self.names[0]}))
+
+    @cached_property
     def ranking(self) -> Ranking | None:
         """By the area under the precision-recall curve; None where no text was judged for all explainers."""
-        table = {name: self.values(AREA, name) for name in self.names}
+        table = {name: by_sentence(self.values(AREA, name), self.sentences) for name in self.names}
         return None if np.isnan(np.stack(list(table.values()))).any(0).all() else rank_methods(table)
 
     @property
@@ -116,14 +121,16 @@ class Marked:
     def _on_the_same_texts(self, name: str, *columns: str) -> list[Estimate]:
         """Several columns over the texts that have a number in all of them."""
         values = np.stack([self.values(column, name) for column in columns])
-        there = values[:, ~np.isnan(values).any(0)]
-        return [summarise(one, values.shape[1] - there.shape[1]) for one in there]
+        there = ~np.isnan(values).any(0)
+        together = None if self.sentences is None else self.sentences[there]
+        return [summarise(one[there], int((~there).sum()), together=together) for one in values]
 
     def ranked(self) -> str:
         """Attention's place, and who is surely better."""
         assert self.ranking is not None
         if self.few:
-            return f"{self.ranking.judged} texts are too few to rank explainers by."
+            of = "texts" if self.sentences is None else "sentences"
+            return f"{self.ranking.judged} {of} are too few to rank explainers by."
         better = [
             short(one.name, self.names)
             for one in self.ranking.standings
@@ -156,7 +163,7 @@ class Marked:
         return words
 
 
-def rationale_line(rationale: Findings, planted: bool) -> Line:
+def rationale_line(rationale: Findings, planted: bool, *, links: bool = False) -> Line:
     """Does attention point at marked tokens?"""
     own, chance = estimate(rationale, "attention.average_precision"), estimate(rationale, "chance")
     names = [m.where["explainer"] for m in rationale.measures if m.column == "average_precision"]
@@ -167,11 +174,12 @@ def rationale_line(rationale: Findings, planted: bool) -> Line:
     if (marked := Marked.of(rationale)) is not None:
         beside = " ".join(filter(None, (beside, marked.ranked(), "" if planted else marked.ceiling())))
     if not planted:
+        marks, who = ("the given links", "links") if links else ("what people marked", "people's marks")
         return Line(
             "rationale",
-            "Does attention look like what people marked? (plausibility)",
+            f"Does attention look like {marks}? (plausibility)",
             f"{own} average precision",
-            f"This is plausibility, not faithfulness: people's marks say nothing about the model. {beside}",
+            f"This is plausibility, not faithfulness: {who} say nothing about the model. {beside}",
             "context",
             own,
             "setting",
@@ -226,7 +234,8 @@ def marks_terminal(run: RunFolder) -> Table | None:
     if found is None:
         return None
     planted = run.record["fields"]["corpus"].get("rationale") == "planted"
-    title = "Explainers against the planted words (truth)" if planted else "Explainers against people's marks"
+    marks = "the given links" if writes(run.record["fields"]) else "people's marks"
+    title = "Explainers against the planted words (truth)" if planted else f"Explainers against {marks}"
     title += "" if planted else " (plausibility, not faithfulness)"
     table = Table(
         title=title,

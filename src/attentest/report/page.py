@@ -7,12 +7,11 @@ visible (control characters, overrides) and escaped by the environment, so no te
 from __future__ import annotations
 
 import base64
-import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.report import figures
+from attentest.report.alignment_figure import alignment_map, shown_sentence
 from attentest.report.checks import checks_table
 from attentest.report.erasure import erasure_table
 from attentest.report.erasure_figures import delta_js_by_weight, flip_set_boxes, flip_square, times_smallest_boxes
+from attentest.report.examples import examples, name_of
 from attentest.report.figures import POINTS, Palette
 from attentest.report.four_figures import guide_scores, imitation_curve, seed_violins
 from attentest.report.four_tests import four_tests
@@ -30,18 +31,15 @@ from attentest.report.html import environment
 from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
-from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible_token
-from attentest.report.verdict import Verdict, items_of
+from attentest.report.tables import ANSWERS, TONES, interval_of, value_of
+from attentest.report.verdict import Verdict, items_of, of_steps, writes
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
-from attentest.store.summary import Estimate, estimate
+from attentest.store.summary import Estimate, estimate, sentences_of
 
 __all__ = ["page", "write_report"]
 
-#: A text longer than this is shown around its heaviest words; one longer than the second, only so.
-EXCERPT, WHOLE = 60, 600
-LONGEST = 80  # characters shown of a token; of a sentence, as many for each of its words, within bounds
 _MOST_CLASSES = 12
 
 Row = dict[str, Any]
@@ -84,6 +82,17 @@ def _divergence_caption(adversary: Findings) -> str:
     return "divergence" if figures.searched(adversary) else "divergence_proved"
 
 
+def _has_alignment(alignment: Findings) -> bool:
+    """Whether words and weights were kept, and there is a sentence to show."""
+    return "scores" in alignment.table.column_names and shown_sentence(alignment) is not None
+
+
+def _one_alignment(alignment: Findings) -> Any:
+    sentence = shown_sentence(alignment)
+    assert sentence is not None
+    return alignment_map(alignment, sentence)
+
+
 tau_narrow = partial(figures.tau_histograms, columns=1)
 PLOTS = (
     Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
@@ -105,6 +114,7 @@ PLOTS = (
         applies=has_ceiling,
         missing="marked by one person only",
     ),
+    Plot("alignment", "alignment", "hit", lambda found, _: _one_alignment(found), applies=_has_alignment),
     Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
     Plot(
         "divergence",
@@ -159,12 +169,6 @@ PLOTS = (
         beside=("seed_variance", "trained_uniform", "adversary"),
     ),
 )
-#: Which texts are shown: places on the scale of how replaceable or, unattacked, how concentrated attention is.
-PLACES = (
-    ("hardest to replace", "most spread out", (0.0, 0.05, 0.1)),
-    ("in between", "in between", (0.45, 0.55)),
-    ("easiest to replace", "most concentrated", (0.9, 0.95, 1.0)),
-)
 
 
 def write_report(run: RunFolder, verdict: Verdict, target: Path) -> None:
@@ -181,24 +185,27 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     corpus = record["fields"].get("corpus", {})
     names = [str(name) for name in corpus.get("classes", [])]
     predicted: list[int] = next((f.table["predicted"].to_pylist() for f in found.values()), [])
-    palette = Palette.of(names, predicted)
+    steps = _steps(record["fields"], found.get("instances"))
+    palette = Palette.of(names, predicted) if steps is None else Palette.one("all steps", predicted)
+    told = str if steps is None else of_steps
     return (
-        environment(TONES=TONES, ANSWERS=ANSWERS)
+        environment(told, TONES=TONES, ANSWERS=ANSWERS)
         .get_template("page.html")
         .render(
             verdict=verdict,
             corpus=corpus,
             model=record["fields"].get("model", {}),
             items=items_of(record["fields"]),
-            figures=list(_figures(found, palette)),
+            steps=steps,
+            figures=list(_figures(found, palette, told)),
             saliency=saliency_table(found.get("faithfulness")),
             checks=checks_table(found.get("certificates"), found.get("randomisation")),
             marks=marks_table(found.get("rationale")),
             erasure=erasure_table(found.get("flip_sets")),
             tests=four_tests(found, names),
             attacked="adversary" in found,
-            examples=list(_examples(found, palette, names)),
-            numbers=_numbers(every, names),
+            examples=list(examples(found, palette, names)),
+            numbers=_numbers(every, names, by_class=steps is None),
             particulars=_particulars(record),
             files=list(_files(record["finished"], every)),
             run=run.path.name,
@@ -206,7 +213,16 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     )
 
 
-def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
+def _steps(fields: Mapping[str, Any], instances: Findings | None) -> Row | None:
+    """Where texts are written: how many steps of how many sentences, after whose words; None where texts are read."""
+    sentences = sentences_of(instances.table) if instances is not None and writes(fields) else None
+    if sentences is None:
+        return None
+    counts = {"steps": len(sentences), "sentences": int(sentences.max()) + 1}
+    return counts | {"own": fields.get("forced") == "own", "drawn": bool(fields.get("limit"))}
+
+
+def _figures(found: Mapping[str, Findings], palette: Palette, told: Callable[[str], str] = str) -> Iterator[Row]:
     for plot in PLOTS:
         if plot.challenge not in found or not plot.applies(found[plot.challenge]):
             continue
@@ -218,8 +234,8 @@ def _figures(found: Mapping[str, Findings], palette: Palette) -> Iterator[Row]:
         yield {
             "plot": plot,
             "caption": plot.caption(found[plot.challenge]) if plot.caption else plot.key,
-            "image": _image(plot.chart(found, palette)) if judged else None,
-            "narrow": _image(plot.chart(found, palette, narrow=True)) if judged and plot.narrow else None,
+            "image": _image(plot.chart(found, palette), told) if judged else None,
+            "narrow": _image(plot.chart(found, palette, narrow=True), told) if judged and plot.narrow else None,
             "drawn": POINTS if plot.points and judged > POINTS else None,
             **basis,
         }
@@ -241,14 +257,16 @@ def _basis(table: pa.Table, plot: Plot) -> Row:
     }
 
 
-def _image(chart: Any) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(figures.svg(chart).encode()).decode()
+def _image(chart: Any, told: Callable[[str], str]) -> str:
+    """The chart as an address; what it says between its tags may be told in other words."""
+    drawn = re.sub(r"(?<=>)[^<>]+(?=</text>)", lambda words: told(words[0]), figures.svg(chart))
+    return "data:image/svg+xml;base64," + base64.b64encode(drawn.encode()).decode()
 
 
-def _numbers(found: Mapping[str, Findings], names: Sequence[str]) -> Row:
+def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: bool) -> Row:
     """Every measure for all texts and by predicted class; of very many classes, the most predicted ones."""
     columns: list[int] = []
-    if found:
+    if found and by_class:
         counts = pc.value_counts(next(iter(found.values())).table["predicted"]).to_pylist()
         columns = sorted(c["values"] for c in sorted(counts, key=lambda c: -c["counts"])[:_MOST_CLASSES])
     sections = [
@@ -263,8 +281,8 @@ def _numbers(found: Mapping[str, Findings], names: Sequence[str]) -> Row:
         for findings in found.values()
         if findings.measures
     ]
-    heads = [_name(names, c) for c in columns]
-    return {"classes": heads, "sections": sections, "left_out": max(0, len(names) - len(columns))}
+    heads = [name_of(names, c) for c in columns]
+    return {"classes": heads, "sections": sections, "left_out": max(0, len(names) - len(columns)) if by_class else 0}
 
 
 def _number(found: Estimate, measure: Any) -> Row:
@@ -304,95 +322,3 @@ def _words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return "none" if value in (None, "") else str(value)
-
-
-def _examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[str]) -> Iterator[Row]:
-    """Some ten texts with their attention and, where there is one, the adversary's."""
-    if "instances" not in found or "attention" not in found["instances"].table.column_names:
-        return
-    table = found["instances"].table
-    attacks = found["adversary"].table if "adversary" in found else None
-    chosen = _chosen(table, attacks)
-    ids = pa.array(list(chosen), pa.string())
-    texts = {row["id"]: row for row in table.filter(pc.is_in(table["id"], ids)).to_pylist()}
-    against: dict[str, Row] = {}
-    if attacks is not None:
-        against = {row["id"]: row for row in attacks.filter(pc.is_in(attacks["id"], ids)).to_pylist()}
-    for key, why in chosen.items():
-        text, attack = texts[key], against.get(key, {})
-        maps = [("attention", text["attention"], text["probabilities"])]
-        if attack.get("adversarial_attention"):
-            maps.append(("adversary", attack["adversarial_attention"], attack["adversarial_probabilities"]))
-        kept = _kept([weights for _, weights, _ in maps], text.get("rationale"))
-        yield {
-            "id": key,
-            "why": why,
-            "tokens": len(text["tokens"]),
-            "second": " ".join(visible_token(token, LONGEST) for token in text.get("second") or ()),
-            "gold": _name(names, text["label"]),
-            "predicted": _name(names, text["predicted"]),
-            "colour": palette.colours[palette.group_of[text["predicted"]]],
-            "attack": attack,
-            "maps": [
-                {
-                    "kind": kind,
-                    "outcome": _name(names, max(range(len(chances)), key=chances.__getitem__)),
-                    "chance": f"{100 * max(chances):.1f} %",
-                    "excerpt": list(_pieces(text, weights, kept)),
-                    "whole": list(_pieces(text, weights, None)) if len(kept) < len(weights) <= WHOLE else None,
-                }
-                for kind, weights, chances in maps
-            ],
-        }
-
-
-def _chosen(texts: pa.Table, attacks: pa.Table | None) -> dict[str, str]:
-    """Ids and why they were chosen: spread over the scale, and the two most confident of the others."""
-    scale, column = (texts, "max_attention") if attacks is None else (attacks, "ratio")
-    places = sorted(
-        (v, i) for v, i in zip(scale[column].to_pylist(), scale["id"].to_pylist(), strict=True) if v is not None
-    )
-    chosen: dict[str, str] = {}
-    for replaceable, concentrated, shares in PLACES if places else ():
-        for share in shares:
-            why = concentrated if attacks is None else replaceable
-            chosen.setdefault(places[round(share * (len(places) - 1))][1], why)
-    confidence = zip(texts["probabilities"].to_pylist(), texts["id"].to_pylist(), strict=True)
-    confident = (i for _, i in sorted((-max(p), i) for p, i in confidence) if i not in chosen)
-    return chosen | dict.fromkeys(islice(confident, 2), "most confident")
-
-
-def _kept(maps: Sequence[Sequence[float]], rationale: Sequence[bool] | None) -> set[int]:
-    """The tokens of an excerpt: all of a short text, else the heaviest and the deciding ones with neighbours."""
-    length = len(maps[0])
-    if length <= EXCERPT:
-        return set(range(length))
-    centres = {t for weights in maps for t in sorted(range(length), key=lambda t: -weights[t])[:6]}
-    centres |= set([t for t, decides in enumerate(rationale or ()) if decides][:8])
-    near = {t for c in centres for t in range(c - 2, c + 3) if 0 <= t < length}
-    return near | {t for a, b in pairwise(sorted(near)) if b - a <= 4 for t in range(a, b)}
-
-
-def _pieces(text: Row, weights: Sequence[float], kept: set[int] | None) -> Iterator[Row]:
-    """Tokens with their shade, the square root of the weight; what is left out becomes a gap with its length."""
-    gap = 0
-    for t, (token, weight) in enumerate(zip(text["tokens"], weights, strict=True)):
-        if kept is not None and t not in kept:
-            gap += 1
-            continue
-        if gap:
-            yield {"gap": gap}
-            gap = 0
-        decides = bool(text.get("rationale") and text["rationale"][t])
-        yield {
-            "text": visible_token(token, min(WHOLE, LONGEST * (1 + token.count(" ")))),
-            "weight": weight,
-            "shade": math.sqrt(max(weight, 0)),
-            "decides": decides,
-        }
-    if gap:
-        yield {"gap": gap}
-
-
-def _name(names: Sequence[str], c: int) -> str:
-    return names[c] if c < len(names) else f"class {c}"

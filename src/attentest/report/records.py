@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from attentest.report.verdict import Verdict
+from attentest.report.verdict import Verdict, writes
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate, estimates_by_class
 
@@ -15,7 +15,7 @@ __all__ = ["record_of"]
 
 def record_of(run: RunFolder, verdict: Verdict) -> dict[str, Any]:
     """The run, the verdict, and every measure with its interval; numbers that do not exist are null."""
-    measures = []
+    measures, steps = [], writes(run.record["fields"])
     for name in run.challenges:
         findings = run.findings(name)
         for measure in findings.measures:
@@ -25,7 +25,10 @@ def record_of(run: RunFolder, verdict: Verdict) -> dict[str, Any]:
                     "measure": measure.name,
                     "words": measure.words,
                     **asdict(estimate(findings, measure)),
-                    "by_class": {c: asdict(e) for c, e in estimates_by_class(findings, measure).items()},
+                    # A step's class is a word, and words are too many to be told apart.
+                    "by_class": {}
+                    if steps
+                    else {c: asdict(e) for c, e in estimates_by_class(findings, measure).items()},
                 }
             )
     record = {

@@ -18,7 +18,7 @@ from attentest.report.tables import in_words, interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
-from attentest.store.summary import Estimate, summarise
+from attentest.store.summary import Estimate, by_sentence, sentences_of, summarise
 
 __all__ = [
     "ATTENTION",
@@ -106,10 +106,19 @@ class Compared:
         found: np.ndarray = judged.to_numpy()
         return found
 
-    def table(self, column: str, erasure: str = "") -> dict[str, np.ndarray]:
+    @cached_property
+    def sentences(self) -> np.ndarray | None:
+        """Which sentence each value is a step of, where texts are written step by step."""
+        return sentences_of(self.findings.rows({"explainer": self.names[0], "erasure": self.erasure}))
+
+    def each(self, column: str, erasure: str = "") -> dict[str, np.ndarray]:
         """The column of every explainer, and of a random order."""
         every = {name: self.values(column, name, erasure) for name in self.names}
         return every | {RANDOM: self.values(f"random_{column}", self.names[0], erasure)}
+
+    def table(self, column: str, erasure: str = "") -> dict[str, np.ndarray]:
+        """The same, text by text: the steps of a sentence are averaged."""
+        return {name: by_sentence(values, self.sentences) for name, values in self.each(column, erasure).items()}
 
     @cached_property
     def ranking(self) -> Ranking | None:
@@ -175,8 +184,10 @@ class Compared:
         room = drawn[:, 2:].max(1) - drawn[:, 1]
         shares = (drawn[:, 0] - drawn[:, 1]) / np.where(room > 0, room, np.nan)
         low, high = np.quantile(shares[1:], [0.025, 0.975]) if len(judged) > 1 else (math.nan, math.nan)
-        value, missing = float(shares[0]), len(sample) - len(judged)
-        return Estimate(value, float(low), float(high), math.nan, len(judged), missing, "bootstrap 95 %")
+        each = self.each(REMOVED)
+        missing = np.isnan(np.stack([each[name] for name in names])).any(0)
+        counts = int((~missing).sum()), int(missing.sum())
+        return Estimate(float(shares[0]), float(low), float(high), math.nan, *counts, "bootstrap 95 %")
 
     def rows(self) -> Iterator[Row]:
         """The explainers from the best to the worst, a random order among them; marks, where there are any, last."""
@@ -190,12 +201,17 @@ class Compared:
     def _row(self, name: str, standing: Standing | None, apart: int) -> Row:
         random = name == RANDOM
         removed, kept, until = (
-            _summed(self.values(f"random_{column}", self.names[0]) if random else self.values(column, name))
+            self._summed(self.values(f"random_{column}", self.names[0]) if random else self.values(column, name))
             for column in (REMOVED, KEPT, "until_flip")
         )
-        flipped = None if random else _summed(self.values("flipped", name), "fraction")
+        flipped = None if random else self._summed(self.values("flipped", name), "fraction")
         words = {RANDOM: RANDOM, MARKS: "marked words"}.get(name) or short(name, self.names)
         return Row(words, "" if random else self.kind(name), standing, apart, removed, kept, until, flipped)
+
+    def _summed(self, values: np.ndarray, statistic: str = "mean") -> Estimate:
+        there = ~np.isnan(values)
+        together = None if self.sentences is None else self.sentences[there]
+        return summarise(values[there], len(values) - int(there.sum()), statistic, together)
 
     def depends(self) -> Iterator[tuple[str, Dependence]]:
         """For every other way of erasing: whether the ranking would be another one."""
@@ -219,11 +235,6 @@ class Compared:
 
 def _first(rows: pa.Table, column: str) -> bool:
     return column in rows.column_names and bool(rows[column][0].as_py())
-
-
-def _summed(values: np.ndarray, statistic: str = "mean") -> Estimate:
-    there = values[~np.isnan(values)]
-    return summarise(there, len(values) - len(there), statistic)
 
 
 def short(name: str, names: list[str]) -> str:
@@ -293,7 +304,8 @@ def saliency_line(faithfulness: Findings) -> Line | None:
 def _ranked(compared: Compared, ranking: Ranking) -> str:
     """Attention's place, and who is surely better, whether or not the comparison is fair."""
     if compared.few:
-        return f"{ranking.judged} texts are too few to rank methods by."
+        of = "texts" if compared.sentences is None else "sentences"
+        return f"{ranking.judged} {of} are too few to rank methods by."
     own = ranking[ATTENTION]
     groups: dict[str, list[str]] = {"": [], KINDS["signed"]: [], KINDS["made_of_erasure"]: []}
     for name in compared.names:

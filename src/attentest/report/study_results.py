@@ -62,7 +62,8 @@ def groups_of(ids: Sequence[str], runs: Path) -> list[Group]:
 
 
 def _rest(fields: dict[str, Any]) -> str:
-    said = [str(part) for part in (fields["model"].get("structure"), fields.get("site")) if part]
+    of_model = (fields["model"].get(name) for name in ("structure", "query"))
+    said = [str(part) for part in (*of_model, fields.get("site")) if part]
     if fields["model"].get("head"):
         said.append(str(fields["model"]["head"]))
     if removal := fields.get("removal"):

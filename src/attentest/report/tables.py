@@ -18,7 +18,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from attentest.report.verdict import Verdict
+from attentest.report.verdict import Verdict, of_steps, writes
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, estimates_by_class
@@ -81,18 +81,23 @@ def in_words(name: str) -> str:
     return visible(name).replace("~", " ↔ ").replace("_", "-")
 
 
+#: By statistic: what a number is multiplied with, and its decimals.
+_UNITS = {"fraction": (100, 1), "bleu": (1, 1), "bleu_change": (1, 1)}
+
+
 def value_of(found: Estimate, statistic: str) -> str:
-    """The estimate alone: a fraction in per cent, anything else with three decimals."""
+    """The estimate alone: a fraction in per cent, BLEU with one decimal, anything else with three."""
     if found.judged == 0:
         return "not judged"
-    return f"{100 * found.value:.1f} %" if statistic == "fraction" else _number(found.value, 3)
+    scale, digits = _UNITS.get(statistic, (1, 3))
+    return f"{_number(scale * found.value, digits)}{' %' if statistic == 'fraction' else ''}"
 
 
 def interval_of(found: Estimate, statistic: str) -> str:
     """The estimate's 95 % interval, in the unit of ``value_of``."""
     if found.judged == 0 or found.low != found.low:
         return ""
-    scale, digits = (100, 1) if statistic == "fraction" else (1, 3)
+    scale, digits = _UNITS.get(statistic, (1, 3))
     return f"[{_number(scale * found.low, digits)}, {_number(scale * found.high, digits)}]"
 
 
@@ -146,11 +151,14 @@ def verdict_summary(verdict: Verdict) -> Group:
 
 def measures_table(run: RunFolder) -> Table:
     """Every measure of every findings file: value with interval, by predicted class, how many were judged."""
-    names = [visible(str(name), 24) for name in run.record["fields"].get("corpus", {}).get("classes", [])]
+    fields = run.record["fields"]
+    names = [visible(str(name), 24) for name in fields.get("corpus", {}).get("classes", [])]
+    steps = writes(fields)
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     table.add_column("Measure", overflow="fold")
-    table.add_column("All texts", min_width=13)
-    table.add_column("By predicted class", overflow="fold")
+    table.add_column("All" if steps else "All texts", min_width=13)
+    if not steps:
+        table.add_column("By predicted class", overflow="fold")
     table.add_column("Judged", justify="right", no_wrap=True)
     table.add_column("Not", justify="right", no_wrap=True)
     for challenge in run.challenges:
@@ -160,9 +168,9 @@ def measures_table(run: RunFolder) -> Table:
         for measure in findings.measures:
             whole = estimate(findings, measure)
             table.add_row(
-                Text(visible(measure.words)),
+                Text(visible(of_steps(measure.words) if steps else measure.words)),
                 Text(_both(whole, measure)),
-                Text("\n").join(_by_class(findings, measure, names)),
+                *([] if steps else [Text("\n").join(_by_class(findings, measure, names))]),
                 Text(f"{whole.judged:,}"),
                 Text(f"{whole.not_judged:,}"),
             )

@@ -7,13 +7,23 @@ still stand for *token* t? Attention can be read as a statement about the input 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from attentest.store.summary import Estimate
 
-__all__ = ["Goal", "Line", "Tone", "Verdict", "items_of"]
+__all__ = ["Goal", "Line", "Tone", "Verdict", "items_of", "of_steps", "writes"]
+
+#: Where rows are steps of writing: what is read stays a text, and what is counted, judged and drawn becomes steps.
+OF_STEPS = (
+    (r"decide the label", "tell what to write"),
+    (r"the most frequent class", "the most frequent word"),
+    (r"text by text", "sentence by sentence"),
+    (r"(?<!of a )(?<!the )(?<!F\()\b(?:text|instance)\b(?!’s)", "step"),
+    (r"(?<![Ee]rased )(?<!short )\b(?:texts|instances)\b", "steps"),
+    (r"\bTexts\b", "Steps"),
+)
 
 Tone = Literal["supports", "mixed", "against", "unsettled", "context"]
 
@@ -57,9 +67,10 @@ class Verdict:
     def said_of(self, items: str) -> Verdict:
         """The same in words for what attention weighs in the place of words, such as sentences."""
 
-        def told(text: str) -> str:
-            return re.sub(r"\b(?:word|token)(s?)\b", rf"{items}\1", text)
+        return self.told(lambda text: re.sub(r"\b(?:word|token)(s?)\b", rf"{items}\1", text))
 
+    def told(self, told: Callable[[str], str]) -> Verdict:
+        """The same in other words."""
         lines = tuple(
             replace(line, question=told(line.question), result=told(line.result), reading=told(line.reading))
             for line in self.lines
@@ -72,3 +83,15 @@ def items_of(fields: Mapping[str, Any]) -> str:
     """What the examined attention weighs, by a run's fields."""
     sentences = fields.get("model", {}).get("structure") == "hierarchical" and fields.get("site") != "word"
     return "sentence" if sentences else "word"
+
+
+def writes(fields: Mapping[str, Any]) -> bool:
+    """Whether what was examined is steps of writing texts, by a run's fields."""
+    return bool(fields.get("corpus", {}).get("task") == "translate")
+
+
+def of_steps(text: str) -> str:
+    """Words about texts and their classes as words about steps of writing and the words that are written."""
+    for pattern, put in OF_STEPS:
+        text = re.sub(pattern, put, text)
+    return text

@@ -1,0 +1,42 @@
+"""The line on gating: what decides a token's weight, its own state, the rest of the text, or what is asked."""
+
+from __future__ import annotations
+
+from attentest.report.verdict import Line
+from attentest.store.findings import Findings
+from attentest.store.summary import Estimate, estimate
+
+__all__ = ["gating_line"]
+
+
+def gating_line(gating: Findings) -> Line:
+    """Says how attention works, not whether to trust it: it is context, and weighs nothing."""
+    asked = any(measure.column == "query_jsd" for measure in gating.measures)
+    gate = estimate(gating, "gate")
+    if asked:
+        told, reading = _of_a_query(gating)
+        result = f"another query moves the weights by {told} JSD"
+    else:
+        told, result, reading = gate, f"{gate} of texts are gated", _of_one_text(gate, estimate(gating, "rest_jsd"))
+    question = "Does a word's weight depend on its own state alone? (gating)"
+    return Line("gating", question, result, reading, "context", told, "setting")
+
+
+def _of_one_text(gate: Estimate, rest: Estimate) -> str:
+    if gate.value == 1:
+        return (
+            "Attention is a gate here: it lets each state through by that state alone. The other words reach a weight "
+            "only through what the encoder made of them."
+        )
+    return f"No gate: when the other states are swapped, weights move among the words kept, by {rest.value:.3f} JSD."
+
+
+def _of_a_query(gating: Findings) -> tuple[Estimate, str]:
+    moved, change, flipped = (estimate(gating, name) for name in ("query_jsd", "query_change", "query_flipped"))
+    if moved.value < 1e-6:
+        return moved, "Another query leaves every weight as it was: attention does not listen to what is asked."
+    return moved, (
+        "Weights depend on what is asked, so attention is no mere gate. "
+        f"Read with the weights of another query, ŷ moves by {change.value:.3f} (TVD) and "
+        f"{100 * flipped.value:.0f}\u00a0% of decisions change."
+    )

@@ -16,7 +16,7 @@ import typer
 
 from attentest import errors
 from attentest.catalogue import REGISTRIES
-from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.challenges import CHALLENGES, DEFAULT, TRANSLATION
 from attentest.cli.main import app
 from attentest.data.corpora.declared import Declared, Expected
 from attentest.data.presets import USUAL, with_preset
@@ -38,10 +38,12 @@ WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "_words.toml").re
 #: The first paragraph of every registry's page.
 INTRODUCTIONS = {
     "corpora": "Texts that attentest knows by name: `attentest audit --corpus NAME`. Those named *generated* need no "
-    "files; [get, prepare and check the others](../../how-to/corpora.md). The models of this version read one text, so "
-    "an audit takes the corpora whose task is *one text, one class*.",
+    "files; [get, prepare and check the others](../../how-to/corpora.md). *Task* says what a model reads: one "
+    "text, a [pair of texts](../../how-to/pairs.md), or a text to [translate](../../how-to/translation.md).",
     "encoders": "From word embeddings to one state per token: `attentest audit --encoder NAME`.",
     "attentions": "From states to weights that sum to one over the real tokens: `attentest audit --attention NAME`.",
+    "decoders": "What writes a translation, a word at a time, and asks the attention at every step: `attentest audit "
+    "--corpus CORPUS --decoder NAME`, for corpora of [translations](../../how-to/translation.md).",
     "heads": "From the weighted sum of the states to the prediction: `attentest audit --head NAME`.",
     "explainers": "Each gives every token of a text one score: how much it mattered to the predicted class. Where a "
     "method has a sign, scores below zero speak against the class. Challenges name explainers in their parameters, and "
@@ -51,6 +53,7 @@ INTRODUCTIONS = {
     "alone. Asked for with [`attentest explain --interactions`](../../how-to/explain.md#two-words-together).",
     "challenges": "Each puts one question to a model, text by text: `attentest audit --challenge NAME`. "
     f"Without `--challenge`, an audit runs {', '.join(f'`{name}`' for name in DEFAULT)}; `instances` always runs. "
+    f"For a translator {', '.join(f'`{name}`' for name in TRANSLATION if name not in DEFAULT)} are asked too. "
     "What each writes for every text is in [findings](../findings.md).",
 }
 SYNTAX = (
@@ -60,6 +63,8 @@ SYNTAX = (
 EXAMPLES = {
     "corpora": "reviews(test=200)",
     "encoders": "bilstm(hidden=64)",
+    "attentions": "dot(scaled=False)",
+    "decoders": "bahdanau(hidden=128)",
     "explainers": "gradient(path='full')",
     "interactions": "integrated_hessians(n_steps=64)",
     "challenges": "adversary(epsilon=0.05)",
@@ -144,7 +149,10 @@ FACTS = {
     "licence": "Licence",
     "citation": "Citation",
 }
-STATISTICS = {"mean": "mean", "fraction": "share"}
+STATISTICS = {
+    **{"mean": "mean", "fraction": "share", "ratio": "ratio of sums"},
+    **{"bleu": "BLEU of sums", "bleu_change": "difference of BLEU"},
+}
 
 
 def _corpus_facts(cls: type[Any]) -> Iterator[tuple[str, str]]:

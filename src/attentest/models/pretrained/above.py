@@ -1,0 +1,151 @@
+"""What lies above a site, computed again under other weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.models.pretrained.attending import Pass
+from attentest.models.pretrained.pieces import Layout
+from attentest.models.pretrained.site import Seen, Site, overwritten
+
+if TYPE_CHECKING:
+    from attentest.models.pretrained.pretrained import Pretrained
+
+__all__ = ["Above"]
+
+#: Slots (rows of one slot, where one row is enough) that one pass over alternatives may hold.
+SLOTS = {"cpu": 16_384, "cuda": 262_144}
+
+
+@dataclass(eq=False)
+class Above:
+    """Notes what a reading leaves below a site, and computes the rest for any number of alternatives."""
+
+    subject: Pretrained
+    site: Site
+    layout: Layout
+    #: What the last layer below the site gives, by stack, and what else each of these layers gives.
+    hidden: dict[str, Tensor] = field(default_factory=dict)
+    extras: dict[int, Any] = field(default_factory=dict)
+    #: What other attentions of the site's layer give.
+    others: dict[int, Tensor] = field(default_factory=dict)
+    #: Given embeddings, where the reading was given any.
+    embeddings: Tensor | None = None
+    batch: Batch | None = None
+    seen: Seen | None = None
+    #: For one row: what a word adds to the attention's output for each unit of weight, and what all else adds.
+    each: Tensor | None = None
+    fixed: Tensor | None = None
+
+    @property
+    def layer(self) -> int:
+        """The site's layer."""
+        return self.subject.places.places[self.site.place].layer
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the output depends on one row of the site's layer, and on nothing else that the site changes."""
+        stacks = self.subject.places.stacks
+        own = [number for number, stack in enumerate(stacks) if stack == stacks[self.layer]]
+        last = self.layer == len(stacks) - 1 and self.layer != own[0]
+        kind = self.subject.places.places[self.site.place].kind
+        return self.subject.narrow and last and (kind == "cross" or self.site.rows == self.subject.rows != "all")
+
+    def on_layer(self, layer: int, given: Tensor, output: Any) -> None:
+        """Keep what layers below the site give."""
+        if layer < self.layer:
+            several = isinstance(output, tuple)
+            self.hidden[self.subject.places.stacks[layer]] = (output[0] if several else output).detach()
+            self.extras[layer] = output[1:] if several else None
+
+    def on_output(self, place: int, output: Tensor) -> None:
+        """Keep what other attentions of the site's layer give."""
+        if self.subject.places.places[place].layer == self.layer and place != self.site.place:
+            self.others[place] = output.detach()
+
+    def note(self, weights: Tensor, values: Tensor, seen: Seen) -> None:
+        """Keep what was read at the site and, for one row, what every word adds to it."""
+        self.seen = Seen(*(part.detach() for part in seen[:-1]), values=values[:0])
+        if not self.is_narrow or self.subject.training:
+            return
+        layout, mass = self.layout, self.seen.mass
+        row = self._row(weights.detach().transpose(1, 2))[:, 0]
+        heads = self.site.heads(row.shape[1]).to(row.device)[None, :, None]
+        word = (layout.owner >= 0)[:, None] & heads
+        one = Site(self.site.place, self.site.head, "first")
+        unit = overwritten(one, layout, mass, torch.ones_like(mass), row[:, :, None], layout.mask[:, None])[:, :, 0]
+        spread = (values.detach() * unit.where(word, 0.0)[..., None]).transpose(-1, -2)
+        self.each = layout.pooled(spread) * self.seen.total[:, None, None, None]
+        self.fixed = (row.where(~word, 0.0)[:, :, None] @ values.detach())[:, :, 0]
+
+    def _row(self, values: Float[Tensor, "batch query *rest"]) -> Float[Tensor, "batch one *rest"]:
+        """The site's row of values that have one for every query."""
+        chosen = self.site.chosen_rows(self.layout, values.shape[1])
+        place = chosen.byte().argmax(-1)
+        return values[torch.arange(len(values), device=values.device), place][:, None]
+
+    def __call__(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
+        """The logits under every alternative, some at a time."""
+        count = weights.shape[1]
+        width = 1 if self.is_narrow else self.layout.ids.shape[1]
+        room = SLOTS.get(weights.device.type, SLOTS["cpu"]) // max(1, width * len(weights))
+        again = self._narrow if self.is_narrow else self._wide
+        parts = [again(some) for some in weights.split(max(1, room), dim=1)] if count else []
+        return torch.cat(parts, dim=1) if parts else weights.new_zeros(len(weights), 0, self.subject.classes)
+
+    def _wide(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
+        assert self.seen is not None
+        times, subject = weights.shape[1], self.subject
+        layout = self.layout.repeated(times)
+        mass = self.seen.mass.repeat_interleave(times, dim=0)
+        new = (weights * self.seen.total[:, None, None]).flatten(0, 1)
+
+        def put(own: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+            return overwritten(self.site, layout, mass, new, own, allowed), values
+
+        embeddings = None
+        if self.embeddings is not None and self.batch is not None:
+            embeddings = subject.assembled(self.embeddings, self.batch, self.layout).repeat_interleave(times, dim=0)
+        hidden = {stack: value.repeat_interleave(times, dim=0) for stack, value in self.hidden.items()}
+        this = Pass(edits={self.site.place: put}, instead=self._instead(hidden, times), embeddings=embeddings)
+        logits: Tensor = subject.passed(this, layout).unflatten(0, (-1, times))
+        return logits
+
+    def _narrow(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
+        """One row alone: its attention's output is a sum over words, and the model runs on texts of one slot."""
+        assert self.each is not None
+        assert self.fixed is not None
+        times, places = weights.shape[1], self.subject.places
+        output = torch.einsum("bkw,bhdw->bkhd", weights.to(self.each.dtype), self.each) + self.fixed[:, None]
+        given = {place: self._row(value).repeat_interleave(times, dim=0) for place, value in self.others.items()}
+        given[self.site.place] = output.flatten(0, 1)[:, None]
+        stack = places.stacks[self.layer]
+        hidden = {
+            name: (self._row(value) if name == stack else value[:, :1]).repeat_interleave(times, dim=0)
+            for name, value in self.hidden.items()
+        }
+        first = self.layout.ids[:, :1].repeat_interleave(times, dim=0)
+        real, none = torch.ones_like(first, dtype=torch.bool), torch.zeros_like(first)
+        layout = Layout(first, none, real, none - 1, none, self.layout.width)
+        this = Pass(given=given, instead=self._instead(hidden, times))
+        logits: Tensor = self.subject.passed(this, layout).unflatten(0, (-1, times))
+        return logits
+
+    def _instead(self, hidden: dict[str, Tensor], times: int) -> dict[int, Any]:
+        """What layers below the site give: all of a stack the same, because only the last one is heard."""
+        stacks, count = self.subject.places.stacks, len(self.layout.ids)
+
+        def repeated(value: Any) -> Any:
+            several = isinstance(value, Tensor) and value.ndim > 1 and value.shape[0] == count
+            return value.detach().repeat_interleave(times, dim=0) if several else value
+
+        return {
+            layer: hidden[stacks[layer]] if more is None else (hidden[stacks[layer]], *map(repeated, more))
+            for layer, more in self.extras.items()
+        }

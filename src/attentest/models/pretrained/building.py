@@ -1,0 +1,210 @@
+"""From a Transformers model, its tokenizer and a vocabulary of words to a subject that has passed its self-test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attentest.data.batches import Batch, Encoded
+from attentest.data.corpus import Split
+from attentest.data.vocabulary import END, Vocabulary
+from attentest.errors import InputError
+from attentest.models.pretrained.attending import Pass
+from attentest.models.pretrained.pieces import Frame, Layout, Pieces, frame_of, pieces_of
+from attentest.models.pretrained.places import seen
+from attentest.models.pretrained.pretrained import Pretrained
+
+__all__ = ["TOLERANCE", "build_pretrained", "longest_allowed", "self_test"]
+
+#: How far logits may lie apart, as a share of the largest, when own weights are put back.
+TOLERANCE = 1e-5
+
+
+def build_pretrained(
+    model: Any,
+    tokenizer: Any,
+    vocabulary: Vocabulary,
+    *,
+    pair: bool = False,
+    answers: Mapping[str, str] | Sequence[str] | None = None,
+    prompt: str = "{text}",
+) -> Pretrained:
+    """The model as a subject over the words of a vocabulary, tested.
+
+    ``answers`` are the words by which a language model names the classes, in their order; without them its classes are
+    all its tokens. ``prompt`` says what stands round the text, for language models.
+    """
+    model.eval()
+    pad = _padding(model, tokenizer)
+    pieces, _ = pieces_of(tokenizer, vocabulary.words, frame_of(tokenizer, pair=pair, prompt=prompt), pad)
+    pieces = pieces.to(next(model.parameters()).device)
+    start, coded, classes = None, None, int(getattr(model.config, "num_labels", 0))
+    if getattr(model.config, "is_encoder_decoder", False):
+        start = model.config.decoder_start_token_id
+        if start is None:
+            raise InputError(
+                f"{type(model).__name__} does not say what its decoder begins with (decoder_start_token_id)."
+            )
+    if model.get_output_embeddings() is not None:
+        classes = int(model.get_output_embeddings().weight.shape[0])
+        if answers is not None:
+            coded = _answers(tokenizer, list(answers.values() if isinstance(answers, Mapping) else answers))
+            classes = len(coded)
+    elif "ForSequenceClassification" not in type(model).__name__:
+        raise InputError(
+            f"{type(model).__name__} has no output for classes: load a model for sequence classification, or a "
+            "language model with words for the classes (label_words)."
+        )
+    with torch.no_grad():
+        before = _reference(model, tokenizer, vocabulary, pair, prompt, start)
+        places = seen(model, _example(pieces, start, next(model.parameters()).device))
+    subject = Pretrained(model, pieces, places, classes, "all", answers=coded, start=start)
+    subject.eval()
+    batch = _sample(vocabulary, pair).to(subject.device)
+    subject.rows = _rows(subject, batch)
+    subject.site = subject.at("").site
+    if before is not None and coded is None and start is None:
+        _compare_with_library(subject, before)
+    subject.narrow = True
+    try:
+        self_test(subject, batch)
+    except InputError:
+        subject.narrow = False
+        self_test(subject, batch)
+    return subject
+
+
+def longest_allowed(model: Any, tokenizer: Any) -> int | None:
+    """How many pieces a text may have, with its frame; None where nothing limits it."""
+    config = model.config
+    given = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if given is not None and type(model).__name__.startswith(("Roberta", "XLMRoberta", "Camembert")):
+        given -= config.pad_token_id + 1
+    if type(model).__name__.startswith(("T5", "MT5", "UMT5")):
+        given = None
+    said = getattr(tokenizer, "model_max_length", None)
+    limits = [int(limit) for limit in (given, said) if limit is not None and limit < 10**9]
+    return min(limits, default=None)
+
+
+def self_test(subject: Pretrained, batch: Batch, *, site: str = "") -> float:
+    """The largest change of a logit when own weights are put back; refuses beyond the tolerance."""
+    with torch.no_grad():
+        reading = subject.at(site).read(batch) if site else subject.read(batch)
+        again = reading.reread(reading.weights.double()[:, None])[:, 0]
+        apart = float((again - reading.logits).abs().max())
+    scale = max(1.0, float(reading.logits.abs().max()))
+    limit = TOLERANCE * scale * (1 if reading.logits.dtype == torch.float32 else 1000)
+    if not apart <= limit:
+        raise InputError(
+            f"{type(subject.model).__name__}: own attention weights put back change the output by {apart:.2g} at "
+            f"{site or subject.sites[0]!r} (at most {limit:.2g} is rounding), so its attention cannot be audited."
+        )
+    return apart
+
+
+def _padding(model: Any, tokenizer: Any) -> int:
+    pad = tokenizer.pad_token_id
+    if pad is None:
+        raise InputError(
+            "The tokenizer has no padding token, so texts of different lengths cannot be read together: set one, as "
+            "tokenizer.pad_token = tokenizer.eos_token, and save it with the model."
+        )
+    if getattr(model.config, "pad_token_id", None) is None and "ForSequenceClassification" in type(model).__name__:
+        model.config.pad_token_id = pad
+    return int(pad)
+
+
+def _answers(tokenizer: Any, words: Sequence[str]) -> Tensor:
+    """One token for each word: the first of those it is cut into, behind another word."""
+    lead = tokenizer("x", add_special_tokens=False)["input_ids"]
+    coded = [tokenizer(f"x {word}", add_special_tokens=False)["input_ids"][len(lead) :] for word in words]
+    firsts = [ids[0] if ids else -1 for ids in coded]
+    if len(set(firsts)) < len(words) or -1 in firsts:
+        raise InputError(f"label_words={', '.join(words)}: they must begin with different tokens. Choose other words.")
+    return torch.tensor(firsts)
+
+
+def _example(pieces: Pieces, start: int | None, device: torch.device) -> dict[str, Tensor]:
+    """A few pieces, to see where the model attends; more of them than a decoder is given."""
+    frame: Frame = pieces.frame
+    some = pieces.table[END + 1 :, 0][:5].tolist() or [int(pieces.table[1, 0])]
+    ids = torch.tensor([[*frame.before, *(some * 3), *frame.after]], device=device)
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if start is not None:
+        inputs["decoder_input_ids"] = ids.new_full((1, 1), start)
+    return inputs
+
+
+def _sample(vocabulary: Vocabulary, pair: bool) -> Batch:
+    """A few made-up texts of different lengths from the vocabulary."""
+    words = list(vocabulary.words[END + 1 :]) or ["x"]
+    texts = [[words[(3 * text + place) % len(words)] for place in range(size)] for text, size in enumerate((2, 5, 9))]
+    second = [text[::-1][:4] for text in texts] if pair else None
+    split = Split.of([f"sample-{i}" for i in range(3)], texts, [0] * 3, second=second)
+    return Encoded.of(split, vocabulary).batch(np.arange(3))
+
+
+def _reference(
+    model: Any, tokenizer: Any, vocabulary: Vocabulary, pair: bool, prompt: str, start: int | None
+) -> tuple[Batch, Tensor] | None:
+    """What the model says of the sample by its own tokenizer and its own attention, before ours is put in."""
+    batch = _sample(vocabulary, pair)
+    if start is not None or prompt != "{text}":
+        return None
+    texts = [" ".join(vocabulary.words[t] for t in row[row > END].tolist()) for row in batch.text.tokens]
+    seconds = None
+    if batch.second is not None:
+        seconds = [" ".join(vocabulary.words[t] for t in row[row > END].tolist()) for row in batch.second.tokens]
+    device = next(model.parameters()).device
+    rows = []
+    for place, text in enumerate(texts):
+        coded = tokenizer(f" {text}", *([] if seconds is None else [f" {seconds[place]}"]), return_tensors="pt")
+        rows.append(model(**coded.to(device)).logits)
+    if rows[0].ndim != 2:
+        return None
+    return batch, torch.cat(rows)
+
+
+def _compare_with_library(subject: Pretrained, before: tuple[Batch, Tensor]) -> None:
+    """Words cut into pieces one by one, read by our attention, must give what the library gives for the text."""
+    batch, wanted = before
+    with torch.no_grad():
+        ours = subject.logits(batch.to(subject.device))
+    apart, scale = float((ours - wanted).abs().max()), max(1.0, float(wanted.abs().max()))
+    if not apart <= 1e-3 * scale:
+        raise InputError(
+            f"{type(subject.model).__name__}: read word by word its output differs by {apart:.2g} from what it gives "
+            "for the text. Check that the tokenizer is the model's own, and that it cuts at spaces."
+        )
+
+
+def _rows(subject: Pretrained, batch: Batch) -> str:
+    """Which rows of the last layer the output depends on: the first slot's, the last real one's, or more."""
+    if subject.start is not None:
+        return "last"
+    layout: Layout = subject.pieces.layout(batch)
+    kept: list[Tensor] = []
+    last = len(subject.places.stacks) - 1
+
+    def keep(layer: int, given: Tensor, output: Any) -> None:
+        if layer == last:
+            kept.append(output[0] if isinstance(output, tuple) else output)
+
+    with torch.enable_grad():
+        leaf = subject.embed(batch).detach().requires_grad_()
+        given = subject.assembled(leaf, batch, layout)
+        logits = subject.passed(Pass(embeddings=given, on_layer=keep), layout)
+        weight = torch.linspace(1, 2, logits.shape[-1]).to(logits)
+        (slope,) = torch.autograd.grad((logits * weight).sum(), kept[0])
+    heard = slope.abs().sum(-1) > 0
+    here = torch.arange(heard.shape[1], device=heard.device)
+    if torch.equal(heard, (here == 0).expand_as(heard)):
+        return "first"
+    if torch.equal(heard, here == layout.lengths[:, None] - 1):
+        return "last"
+    return "all"

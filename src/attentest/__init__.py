@@ -10,7 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Audit", "Explanation", "__version__", "audit", "explain"]
+__all__ = [
+    "Audit",
+    "Explanation",
+    "__version__",
+    "audit",
+    "explain",
+    "subject_of_functions",
+    "subject_of_module",
+]
 
 #: Where each name is found.
 _LAZY = {
@@ -18,11 +26,15 @@ _LAZY = {
     "audit": "attentest.auditing",
     "Explanation": "attentest.report.explanation",
     "explain": "attentest.explaining",
+    "subject_of_functions": "attentest.models.own_model",
+    "subject_of_module": "attentest.models.own_module",
 }
 
 if TYPE_CHECKING:
     from attentest.auditing import Audit, audit
     from attentest.explaining import explain
+    from attentest.models.own_model import subject_of_functions
+    from attentest.models.own_module import subject_of_module
     from attentest.report.explanation import Explanation
 
 

@@ -17,6 +17,7 @@ from attentest.report.verdict import Verdict
 from attentest.store.folder import RunFolder
 from attentest.studies.describe import describe_run
 from attentest.studies.execute import execute, is_complete
+from attentest.studies.given import describe_given
 from attentest.studies.plan import Planned, costs
 from attentest.studies.run import Run
 from attentest.studies.study import Cell
@@ -67,7 +68,10 @@ class Audit:
 
 
 def audit(
-    model: str | Path | None = None,
+    model: Any = None,
+    tokenizer: Any = None,
+    texts: Sequence[Any] | None = None,
+    labels: Sequence[int | str] | None = None,
     *,
     challenges: Sequence[str] | None = None,
     thorough: bool = False,
@@ -78,17 +82,22 @@ def audit(
     progress: Progress = SILENT,
     **choices: Any,
 ) -> Audit:
-    """Audit a model's attention: train one, or take a finished run's; see ``describe_run`` for the choices.
+    """Audit a model's attention: train one, or take one that is there; see ``describe_run`` for the choices.
 
+    ``model`` is a finished run's folder, the folder of a Transformers checkpoint, a Transformers model in memory (with
+    its ``tokenizer``), or a subject of your own; ``texts`` and ``labels`` may stand in the place of data.
     ``thorough`` adds the four tests that train other models to compare this one with; it takes many times as long.
     ``limit`` is the number of texts to examine, 0 for all; by default all, and of translations 50.
     """
-    run = describe_audit(model, challenges=challenges, thorough=thorough, limit=limit, **choices)
+    run = describe_audit(model, tokenizer, texts, labels, challenges=challenges, thorough=thorough, limit=limit, **choices)
     return finish(run, Path(runs), device=device, fresh=fresh, progress=progress)
 
 
 def describe_audit(
-    model: str | Path | None = None,
+    model: Any = None,
+    tokenizer: Any = None,
+    texts: Sequence[Any] | None = None,
+    labels: Sequence[int | str] | None = None,
     *,
     challenges: Sequence[str] | None = None,
     thorough: bool = False,
@@ -96,11 +105,11 @@ def describe_audit(
     **choices: Any,
 ) -> Run:
     """The run of an audit: with the usual challenges for its task, where none is named."""
-    texts = asked(challenges or DEFAULT, thorough=thorough)
-    run = describe_run(model, challenges=texts, limit=limit or 0, **choices)
-    if run.corpus.task != "translate" or texts[: len(DEFAULT)] != DEFAULT:
+    chosen = asked(challenges or DEFAULT, thorough=thorough)
+    run = describe_given(model, tokenizer, texts, labels, challenges=chosen, limit=limit or 0, **choices)
+    if run.corpus.task != "translate" or chosen[: len(DEFAULT)] != DEFAULT:
         return run
-    usual = tuple(CHALLENGES.parse(text) for text in (*TRANSLATION, *texts[len(DEFAULT) :]))
+    usual = tuple(CHALLENGES.parse(text) for text in (*TRANSLATION, *chosen[len(DEFAULT) :]))
     return replace(run, challenges=usual, limit=SENTENCES if limit is None else limit)
 
 

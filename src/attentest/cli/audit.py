@@ -29,8 +29,15 @@ def audit(
     max_tokens: o.MaxTokens = 1000,
     min_frequency: o.MinFrequency = 1,
     model: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="A trained run's folder to audit instead of training one.")
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="A model to audit instead of training one: a run's folder, or a checkpoint's.",
+        ),
     ] = None,
+    classes: o.Classes = None,
+    label_words: o.LabelWords = None,
+    prompt: o.Prompt = None,
     encoder: o.Encoder = "bilstm",
     structure: o.Structure = "flat",
     attention: o.Attention = "additive",
@@ -84,6 +91,8 @@ def audit(
     there; a killed one goes on where it stopped.
     """
     choices = {k: v for k, v in locals().items() if k in CHOICES}
+    choices |= {"classes": classes and tuple(map(str.strip, classes.split(",")))}
+    choices |= {"label_words": label_words and spoken(label_words), "prompt": prompt}
     terminal = Terminal(quiet=quiet or as_json)
     from attentest.auditing import describe_audit, finish
 
@@ -100,6 +109,12 @@ def audit(
         done.show()
     typer.echo(f"Run     {done.folder.path}")
     typer.echo(f"Report  {done.report}")
+
+
+def spoken(label_words: str) -> dict[str, str]:
+    """``negative=bad,positive=good`` as classes and the words for them; a word alone is its class's name too."""
+    parts = [part.partition("=") for part in label_words.split(",")]
+    return {name.strip(): (word if equals else name).strip() for name, equals, word in parts}
 
 
 def train(
@@ -208,11 +223,10 @@ def introduce(run: Run, terminal: Terminal) -> None:
         terminal.say(f"        partial: {corpus['partial']}")
     for line in corpus["left_out"]:
         terminal.say(f"        {line}")
-    made = f"of {run.model_from.path}" if run.model_from is not None else f"seed {run.seed}"
     where = f" over {items_of(fields)}s" if "structure" in model else ""
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
     writes = f", {model['decoder']} decoder" if model.get("decoder") else ""
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{writes}, {made}")
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{writes}, {run.made}")
     if corpus["task"] == "translate" and 0 < run.limit < (size := len(run.corpus[run.split])):
         terminal.say(f"        {run.limit} of {size} sentences are examined, step by step (--limit 0: all)")
     if seen := run.seen_in_training():

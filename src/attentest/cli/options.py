@@ -55,6 +55,19 @@ Attention = Annotated[
         "'dot(scaled=False)'.",
     ),
 ]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,…", help="For a checkpoint: the data's labels in the order of its outputs, where names differ."
+    ),
+]
+LabelWords = Annotated[
+    str | None,
+    typer.Option(metavar="A=X,B=Y", help="For a language model: the word by which it names each class."),
+]
+Prompt = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="For a language model: what stands round the text, '… {text} …'.")
+]
 Query = Annotated[
     str | None,
     typer.Option(

@@ -211,6 +211,11 @@ class Run:
         )
 
     @property
+    def made(self) -> str:
+        """Where its model comes from, in a few words."""
+        return f"of {self.model_from.path}" if self.model_from is not None else f"seed {self.seed}"
+
+    @property
     def companions(self) -> tuple[Companion, ...]:
         """The other models that its challenges ask for, each once."""
         writes = self.corpus.task == "translate"

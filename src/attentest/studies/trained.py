@@ -29,6 +29,7 @@ from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.store.atomic import make_folder, replacing, write_text
 from attentest.store.folder import RunFolder, runs_in
+from attentest.studies.existing import ExistingRun
 from attentest.studies.removal import ranks_of, without_top
 from attentest.studies.run import COUNTS, MODEL, TEXTS, VOCABULARY, Run, hashes
 from attentest.training.adversarial import Imitation, Recorded
@@ -112,6 +113,8 @@ def trained_model(run: Run, folder: RunFolder, device: torch.device, progress: P
     if not folder.is_finished(COUNTS, say):
         write_text(path / COUNTS, json.dumps(_counts(run.texts), indent=1) + "\n")
         folder.finish(COUNTS)
+    if isinstance(run, ExistingRun):
+        return run.on(device)
     if folder.is_finished(MODEL, say) and folder.is_finished(VOCABULARY, say):
         model, _ = load_network(path / MODEL, device)
         return model, load_vocabulary(path / VOCABULARY)

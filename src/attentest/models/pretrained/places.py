@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attentest.errors import InputError
 from attentest.models.pretrained.attending import NAME, Pass, SeenEmbedding, SeenLayer, register, under_way
 
-__all__ = ["Place", "Places", "seen"]
+__all__ = ["Place", "Places", "mix", "seen"]
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
         module.attentest_place = number  # type: ignore[assignment]
     for number, layer in enumerate(layers.values()):
         layer.attentest_layer = number  # type: ignore[assignment]
-        _mix(layer, SeenLayer)
-    _mix((model.get_encoder() if decoder is not None else model).get_input_embeddings(), SeenEmbedding)
+        mix(layer, SeenLayer)
+    mix((model.get_encoder() if decoder is not None else model).get_input_embeddings(), SeenEmbedding)
     return Places(tuple(places), tuple(name.rpartition(".")[0] for name in layers))
 
 
@@ -96,7 +96,7 @@ def _layer(model: Any, name: str, kind: str) -> tuple[str, nn.Module]:
     raise InputError(f"{kind}: the attention {name!r} is in no list of layers, so its layer cannot be told.")
 
 
-def _mix(module: nn.Module, seen_class: type[nn.Module]) -> None:
+def mix(module: nn.Module, seen_class: type[nn.Module]) -> None:
     """Let a module's class begin with ours; it keeps its name and is found by isinstance as before."""
     if not isinstance(module, seen_class):
         own = type(module)

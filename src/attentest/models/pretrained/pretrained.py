@@ -137,7 +137,7 @@ class Pretrained(Network):
         """One pass, the site looked at on the way; detached, the attention of every layer is held fixed."""
         layout = self.pieces.layout(batch)
         graph = torch.is_grad_enabled()
-        embedded = self.embed(batch) if embeddings is None and graph and not self.training else embeddings
+        embedded = self.embed(batch) if embeddings is None and graph else embeddings
         found: dict[str, Seen] = {}
         above = Above(self, self.site, layout)
 
@@ -161,6 +161,17 @@ class Pretrained(Network):
         above.batch = batch
         return PretrainedReading(
             logits, seen.weights, batch.mask, seen.states, embedded, seen.total.detach(), seen.heads.detach(), above
+        )
+
+    def forward(self, batch: Batch) -> Reading:
+        """In training nothing but the logits is read, on a GPU in bfloat16 where that is safe."""
+        if not self.training:
+            return self.read(batch)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            logits = self.passed(Pass(), self.pieces.layout(batch)).float()
+        none = logits.new_zeros(*batch.mask.shape, 0)
+        return PretrainedReading(
+            logits, none.sum(-1), batch.mask, none, none, none.sum((1, 2)), none.transpose(1, 2), _unread
         )
 
     def logits(self, batch: Batch, edits: Mapping[int, Edit] | None = None) -> Float[Tensor, "batch class"]:
@@ -216,3 +227,7 @@ class Pretrained(Network):
         parts = [self.logits(texts[start : start + room]) for start in range(0, len(texts), room)]
         out = torch.zeros(*batch.mask.shape, self.classes, dtype=self.model.dtype, device=self.device)
         return out.index_put((row, place), torch.cat(parts)) if parts else out
+
+
+def _unread(weights: Float[Tensor, "batch alternative token"]) -> Tensor:
+    raise InputError("In training nothing but the output is read: put the model into evaluation first (eval()).")

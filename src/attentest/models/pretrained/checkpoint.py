@@ -1,0 +1,148 @@
+"""Checkpoints of the Transformers library: a folder (or a name on its hub) to a model and its tokenizer."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from attentest.errors import CheckpointError, InputError
+
+__all__ = ["fingerprint", "is_checkpoint", "load_checkpoint", "quietly"]
+
+#: How classes of language models end: decoder-only, and encoder–decoder.
+CAUSAL = ("ForCausalLM", "LMHeadModel")
+GENERATING = ("ForConditionalGeneration", "MTModel")
+
+
+def is_checkpoint(model: str | Path) -> bool:
+    """Whether this is a folder that Transformers wrote, or may be a name on its hub."""
+    path = Path(model)
+    if path.exists():
+        return (path / "config.json").is_file() and not (path / "run.json").is_file()
+    return str(model).count("/") == 1 and not str(model).startswith((".", "/", "~", "runs/"))
+
+
+def load_checkpoint(
+    model: str | Path, *, language: bool = False, new_classes: tuple[str, ...] | None = None
+) -> tuple[Any, Any]:
+    """The model, in single precision, and its tokenizer; ``language``: as a language model, to be asked for words.
+
+    ``new_classes`` puts a new head of so many outputs on it, to be trained.
+    """
+    import transformers
+
+    name = str(model)
+    with quietly():
+        try:
+            config = transformers.AutoConfig.from_pretrained(name)
+        except (OSError, ValueError, KeyError) as error:
+            raise _cannot_load(name, error) from error
+        try:
+            _refuse_no_tokenizer(Path(name))
+            tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+        except Exception as error:
+            raise CheckpointError(
+                f"{name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's tokenizer beside "
+                "it: tokenizer.save_pretrained(folder)."
+            ) from error
+        about, made = (
+            {"dtype": torch.float32, "output_loading_info": True},
+            _class_for(name, config, language, new_classes),
+        )
+        if new_classes is not None:
+            names = dict(enumerate(new_classes))
+            about |= {"id2label": names, "label2id": {label: number for number, label in names.items()}}
+        try:
+            loaded, found = made.from_pretrained(name, **about)
+        except (OSError, ValueError, RuntimeError, KeyError) as error:
+            raise CheckpointError(f"{name}: its weights cannot be loaded ({_first_line(error)}).") from error
+    missing = sorted(found["missing_keys"])
+    if missing and new_classes is None:
+        raise CheckpointError(
+            f"{name} lacks weights that {type(loaded).__name__} needs ({', '.join(missing[:3])}"
+            f"{', …' if len(missing) > 3 else ''}): it was saved without them. Save the whole model again."
+        )
+    if new_classes is not None and tokenizer.pad_token_id is not None:
+        loaded.config.pad_token_id = tokenizer.pad_token_id
+    return loaded, tokenizer
+
+
+def _refuse_no_tokenizer(folder: Path) -> None:
+    """The library makes an empty tokenizer where it finds no file of words."""
+    words = ("tokenizer.json", "vocab.*", "*.model", "*.spm", "*.tiktoken")
+    if folder.is_dir() and not any(True for pattern in words for _ in folder.glob(pattern)):
+        raise OSError("the folder holds no file of its words")
+
+
+def _class_for(name: str, config: Any, language: bool, new_classes: tuple[str, ...] | None) -> Any:
+    """Which of Transformers' classes loads it."""
+    import transformers
+
+    if new_classes is not None:
+        return transformers.AutoModelForSequenceClassification
+    kinds = tuple(config.architectures or ())
+    if any(kind.endswith("ForSequenceClassification") for kind in kinds):
+        if language:
+            raise InputError(f"{name} is a classifier with outputs of its own: leave out label_words.")
+        return transformers.AutoModelForSequenceClassification
+    speaks = [kind for kind in kinds if kind.endswith((*CAUSAL, *GENERATING))]
+    if speaks and language:
+        generates = speaks[0].endswith(GENERATING)
+        return transformers.AutoModelForSeq2SeqLM if generates else transformers.AutoModelForCausalLM
+    held = ", ".join(kinds) or "no class that it names"
+    if speaks:
+        raise InputError(
+            f"{name} holds {held}, a language model without a head for classes: say by which words it names them "
+            "(label_words, --label-words), or fine-tune it ('attentest fine-tune')."
+        )
+    raise InputError(
+        f"{name} holds {held}, which has no head for classes: fine-tune it first ('attentest fine-tune {name} --data "
+        "…'), or give a checkpoint for sequence classification."
+    )
+
+
+def _cannot_load(name: str, error: Exception) -> InputError | CheckpointError:
+    if Path(name).exists():
+        return CheckpointError(f"{name}: its config.json cannot be read ({_first_line(error)}).")
+    return InputError(
+        f"{name!r} is no folder here, and it could not be fetched from the hub (no network, or no such model). "
+        "Download it elsewhere and give its folder."
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Without the library's reports and bars: what matters is said as an error or not at all."""
+    from transformers.utils import logging as reports
+
+    logging: Any = reports
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def fingerprint(model: torch.nn.Module) -> str:
+    """A hash of all weights."""
+    total = hashlib.sha256()
+    for name, value in sorted(model.state_dict().items()):
+        total.update(name.encode())
+        total.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return total.hexdigest()[:16]

@@ -1,0 +1,251 @@
+"""A run of a model that is there already: a Transformers checkpoint, or a model in the hands of a Python program."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from attentest.challenges import CHALLENGES, DEFAULT, Challenge
+from attentest.challenges.companions import Companion
+from attentest.challenges.rationale import Rationale
+from attentest.data.batches import Encoded
+from attentest.data.corpus import Corpus, Split
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import InputError, NotApplicable
+from attentest.models.network import Network
+from attentest.models.own_model import OwnModel
+from attentest.models.pretrained.building import build_pretrained, longest_allowed
+from attentest.models.pretrained.checkpoint import fingerprint, load_checkpoint, quietly
+from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.subject import Subject
+from attentest.studies.existing_texts import corpus_for
+from attentest.studies.run import Run
+from attentest.studies.version import version_of
+
+__all__ = [
+    "SUITED",
+    "ExistingRun",
+    "describe_checkpoint",
+    "describe_model",
+    "describe_subject",
+    "names_of",
+]
+
+_METHODS = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
+#: What an audit of such a model puts in the place of the challenges of this name: no rules of lrp are known for it, and
+#: every erased text is read anew, so fewer orders are tried.
+SUITED: Mapping[str, str] = {
+    "adversary": "adversary(steps=100)",
+    "rationale": f"rationale(explainers={_METHODS!r})",
+    "faithfulness": f"faithfulness(explainers={_METHODS!r}, draws=1, candidates=1)",
+    "certificates": f"certificates(explainers={_METHODS!r})",
+}
+
+UNTRAINED = "other models like this one would have to be trained, and a model that is given is taken as it is."
+
+
+@dataclass(frozen=True)
+class ExistingRun(Run):
+    """A run whose model is given, not trained."""
+
+    subject: Subject | None = field(default=None, compare=False)
+    vocabulary: Vocabulary | None = field(default=None, compare=False)
+    #: What the model is, for the record: at least an ``encoder``, an ``attention`` and a hash of its weights.
+    about: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        """As of any run; the code that counts is that which reads the model."""
+        fields: dict[str, Any] = Run.fields.func(self)  # type: ignore[attr-defined]
+        fields["code"]["model"] = version_of("attentest.models.pretrained.building", "attentest.models.own_model")
+        return fields
+
+    def _model_fields(self) -> dict[str, Any]:
+        return {"model": dict(self.about), "training": {"from": self.source}}
+
+    @property
+    def made(self) -> str:
+        """Where the model comes from."""
+        return f"of {self.source}"
+
+    def companion(self, companion: Companion) -> Run:
+        """There is none: nothing is known of how the model was trained."""
+        raise NotApplicable(f"{companion}: {UNTRAINED}")
+
+    def on(self, device: torch.device) -> tuple[Network, Vocabulary]:
+        """The model on a device, and the words it is asked about."""
+        assert self.subject is not None
+        assert self.vocabulary is not None
+        if isinstance(self.subject, torch.nn.Module):
+            self.subject.to(device).eval()
+        return cast("Network", self.subject), self.vocabulary
+
+
+def describe_checkpoint(
+    model: str | Path,
+    *,
+    label_words: Mapping[str, str] | Sequence[str] | None = None,
+    **choices: Any,
+) -> ExistingRun:
+    """The run that audits a checkpoint of the Transformers library; everything is checked before any work begins."""
+    loaded, own_tokenizer = load_checkpoint(model, language=label_words is not None)
+    return describe_model(loaded, own_tokenizer, source=str(model), label_words=label_words, **choices)
+
+
+def describe_model(
+    model: Any,
+    own_tokenizer: Any,
+    *,
+    source: str = "",
+    corpus: str | Corpus | None = None,
+    classes: Sequence[str] | None = None,
+    label_words: Mapping[str, str] | Sequence[str] | None = None,
+    prompt: str = "{text}",
+    site: str = "",
+    challenges: Sequence[str] = DEFAULT,
+    seed: int = 0,
+    limit: int = 0,
+    **data: Any,
+) -> ExistingRun:
+    """The run that audits a Transformers model in memory, on a corpus or on files (see ``corpus_for``)."""
+    names = names_of(model, {"label_words": label_words})
+    answers = list(label_words.values() if isinstance(label_words, Mapping) else label_words) if label_words else None
+    loaded = corpus_for(corpus, names, classes, seed=seed, **data)
+    base = ExistingRun(loaded, challenges=(), seed=seed, limit=limit)
+    split = base.examined()
+    vocabulary = Vocabulary.from_split(split)
+    with quietly():
+        subject = build_pretrained(
+            model, own_tokenizer, vocabulary, pair=loaded.task != "single", answers=answers, prompt=prompt
+        )
+    _refuse_long_texts(subject, model, own_tokenizer, split, vocabulary)
+    subject.at(site)
+    about = {
+        "encoder": _described(subject),
+        "attention": site or subject.sites[0],
+        "row": str(subject.at(site).site.rows),
+        "sha256": fingerprint(model),
+        **({} if answers is None else {"answers": answers, "prompt": prompt}),
+    }
+    return dataclasses.replace(
+        base,
+        challenges=_suited(challenges, split),
+        site=site,
+        subject=subject,
+        vocabulary=vocabulary,
+        about=about,
+        source=source or type(model).__name__,
+    )
+
+
+def describe_subject(
+    subject: Subject,
+    *,
+    corpus: str | Corpus | None = None,
+    classes: Sequence[str] | None = None,
+    site: str = "",
+    challenges: Sequence[str] = DEFAULT,
+    seed: int = 0,
+    limit: int = 0,
+    source: str = "",
+    **data: Any,
+) -> ExistingRun:
+    """The run that audits a subject made from a model of one's own."""
+    numbered = tuple(map(str, range(subject.classes)))
+    loaded = corpus_for(corpus, tuple(classes or numbered), classes, seed=seed, **data)
+    if len(loaded.classes) != subject.classes:
+        raise InputError(
+            f"The data has {len(loaded.classes)} classes ({', '.join(loaded.classes)}), and the model "
+            f"{subject.classes}."
+        )
+    if loaded.task != "single":
+        raise NotApplicable(f"{loaded.name!r} has pairs of texts, and a model of your own reads one text here.")
+    base = ExistingRun(loaded, challenges=(), seed=seed, limit=limit)
+    split = base.examined()
+    vocabulary = Vocabulary.from_split(split)
+    if isinstance(subject, OwnModel):
+        subject = subject.over(vocabulary)
+    subject.at(site)
+    module = subject if isinstance(subject, torch.nn.Module) else None
+    inner = getattr(subject, "module", None)
+    made = type(subject if inner is None else inner).__name__
+    about = {
+        "encoder": made,
+        "attention": site or subject.sites[0],
+        **({} if module is None else {"sha256": fingerprint(module)}),
+    }
+    return dataclasses.replace(
+        base,
+        challenges=_suited(challenges, split),
+        site=site,
+        subject=subject,
+        vocabulary=vocabulary,
+        about=about,
+        source=source or made,
+    )
+
+
+def _described(subject: Pretrained) -> str:
+    """The model's class and size in a few words."""
+    kinds = [
+        (kind or "attention", [p for p in subject.places.places if p.kind == kind]) for kind in subject.places.kinds
+    ]
+    sizes = "; ".join(f"{kind} in {len(places)} layers of {places[0].heads} heads" for kind, places in kinds)
+    return f"{type(subject.model).__name__} ({sizes})"
+
+
+def names_of(model: Any, choices: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names that the model has for its classes, or that were chosen for them."""
+    if choices.get("label_words"):
+        return tuple(map(str, choices["label_words"]))
+    if choices.get("classes"):
+        return tuple(choices["classes"])
+    if model.get_output_embeddings() is not None:
+        raise InputError(
+            f"{type(model).__name__} is a language model: say by which words it names the classes, as "
+            "label_words={'negative': 'bad', 'positive': 'good'}."
+        )
+    count = int(getattr(model.config, "num_labels", 0))
+    if count < 2:
+        raise InputError(
+            f"{type(model).__name__} has one output, a number, and not a class: only classifiers can be audited."
+        )
+    return tuple(str(model.config.id2label[number]) for number in range(count))
+
+
+def _suited(challenges: Sequence[str], split: Split) -> tuple[Challenge, ...]:
+    """The challenges as they are put to such a model; by default, those on marks only where there are any."""
+    usual = tuple(challenges) == tuple(DEFAULT)
+    chosen = [CHALLENGES.parse(SUITED.get(text, text)) for text in challenges]
+    if asking := next((challenge for challenge in chosen if challenge.companions), None):
+        raise NotApplicable(f"Challenge {asking.name!r}: {UNTRAINED}")
+    return tuple(c for c in chosen if not usual or not isinstance(c, Rationale) or split.has("rationale"))
+
+
+def _refuse_long_texts(subject: Pretrained, model: Any, tokenizer: Any, split: Split, vocabulary: Vocabulary) -> None:
+    """Texts that have more pieces than the model has places for."""
+    allowed = longest_allowed(model, tokenizer)
+    if allowed is None:
+        return
+    encoded = Encoded.of(split, vocabulary)
+    counts, size = subject.pieces.counts.cpu().numpy(), subject.pieces.frame.size
+    texts = [encoded.text] if encoded.second is None else [encoded.text, encoded.second]
+    sums = [np.concatenate([[0], np.cumsum(counts[values])]) for values, _ in texts]
+    lengths = sum(total[offsets[1:]] - total[offsets[:-1]] for total, (_, offsets) in zip(sums, texts, strict=True))
+    lengths = lengths + size
+    if (too_long := lengths > allowed).any():
+        words = split.lengths[~too_long].max(initial=0)
+        raise InputError(
+            f"{int(too_long.sum())} of {len(split)} texts are longer than the model takes: the longest ("
+            f"{split.ids[int(lengths.argmax())]}) has {int(lengths.max())} pieces of words, and {allowed} is the most. "
+            f"Shorten them, or leave out texts of more than {int(min(words, split.lengths[too_long].min() - 1))} words "
+            "(max_tokens, --max-tokens)."
+        )

@@ -1,0 +1,146 @@
+"""The texts that a model which is there already is audited on, labelled in the order of its outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from attentest.data.columns import columns_of, texts_of
+from attentest.data.corpora import CORPORA
+from attentest.data.corpus import Corpus, Provenance, Split
+from attentest.data.files import corpus_from_files
+from attentest.data.formats import read_table
+from attentest.data.labels import one_spelling
+from attentest.errors import InputError, NotApplicable
+
+__all__ = ["corpus_for", "in_memory"]
+
+
+def corpus_for(
+    corpus: str | Corpus | None,
+    names: tuple[str, ...],
+    classes: Sequence[str] | None = None,
+    *,
+    data: str | Path | None = None,
+    test: str | Path | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    second_column: str | None = None,
+    id_column: str | None = None,
+    tokenizer: str | None = None,
+    max_tokens: int = 1000,
+    seed: int = 0,
+) -> Corpus:
+    """Texts with the classes of a model, in its order: a corpus, or the user's files, cut at spaces and in their case.
+
+    ``classes`` names the model's outputs in their order, where its own names are not those of the data.
+    """
+    if data is None and corpus is None:
+        raise InputError("Give data (--data) or a corpus (--corpus): texts to audit the model on.")
+    if data is None:
+        found = corpus if isinstance(corpus, Corpus) else CORPORA.parse(str(corpus)).load()
+        if found.task == "translate":
+            raise NotApplicable(
+                f"Corpus {found.name!r} has a text to generate; choose one of task single, pair or answer."
+            )
+        return _reordered(found, _chosen(names, classes, set(found.classes)))
+    table = read_table(Path(data))
+    columns = columns_of(table, text=text_column, label=label_column, second=second_column, id=id_column)
+    there = {label for label in texts_of(table, columns.label) if label is not None and label.strip()}
+    return corpus_from_files(
+        Path(data),
+        test=None if test is None else Path(test),
+        text_column=text_column,
+        label_column=label_column,
+        second_column=second_column,
+        id_column=id_column,
+        tokenizer=tokenizer or "whitespace",
+        lowercase=False,
+        max_tokens=max_tokens,
+        classes=_chosen(names, classes, set(one_spelling(sorted(there)))),
+        seed=seed,
+    )
+
+
+def _chosen(names: tuple[str, ...], given: Sequence[str] | None, labels: set[str]) -> tuple[str, ...]:
+    """What the data calls the model's classes, in the model's order."""
+    if given is not None:
+        if len(given) != len(names):
+            raise InputError(
+                f"classes={', '.join(given)}: these are {len(given)}, and the model has {len(names)} outputs "
+                f"({', '.join(names)}). Name one for each, in their order."
+            )
+        return tuple(given)
+    if len(labels) > len(names):
+        raise InputError(
+            f"The data has {len(labels)} labels ({_listed(labels)}), and the model {len(names)} outputs "
+            f"({', '.join(names)}). Give data with the model's classes."
+        )
+    by_case = {label.lower(): label for label in labels}
+    candidates = (names, tuple(by_case.get(name.lower(), name) for name in names), tuple(map(str, range(len(names)))))
+    for candidate in candidates:
+        if labels <= set(candidate):
+            return candidate
+    raise InputError(
+        f"The data's labels are {_listed(labels)}, and the model calls its classes {', '.join(names)}: say which is "
+        "which with classes (--classes), the data's labels in the order of the model's outputs."
+    )
+
+
+def _listed(labels: set[str], limit: int = 6) -> str:
+    shown = sorted(labels)[:limit]
+    return ", ".join([*shown, *(["…"] if len(labels) > limit else [])])
+
+
+def _reordered(corpus: Corpus, classes: tuple[str, ...]) -> Corpus:
+    """The corpus with its classes in this order."""
+    if corpus.classes == classes:
+        return corpus
+    place = np.array([classes.index(name) for name in corpus.classes], dtype=np.int32)
+    splits = {}
+    for name, split in corpus.splits.items():
+        column = split.table.column_names.index("label")
+        labels = place[split.labels] if len(split) else split.labels
+        field_ = split.table.schema.field("label")
+        splits[name] = Split(split.table.set_column(column, field_, [labels.astype(np.int32)]))
+    return dataclasses.replace(corpus, classes=classes, splits=splits, known_digest="")
+
+
+def in_memory(
+    texts: Sequence[str | tuple[str, str]],
+    labels: Sequence[int | str],
+    names: Sequence[str],
+    *,
+    name: str = "texts",
+) -> Corpus:
+    """Texts (or pairs of texts) and labels of a Python program as a corpus to audit on; labels are names or numbers."""
+    if len(texts) != len(labels):
+        raise InputError(f"There are {len(texts)} texts and {len(labels)} labels: give one label for each text.")
+    if not len(texts):
+        raise InputError("There is no text to audit the model on: give at least one.")
+    index = {str(label): number for number, label in enumerate(names)}
+    by_number = {str(number): number for number in range(len(names))}
+    unknown = sorted({str(label) for label in labels} - set(index) - set(by_number))
+    if unknown:
+        raise InputError(
+            f"Label {unknown[0]!r} is none of the model's {len(names)} classes ({', '.join(names)}), nor the "
+            "number of one."
+        )
+    coded = [index[str(label)] if str(label) in index else by_number[str(label)] for label in labels]
+    pairs = [text if isinstance(text, tuple) else (text, "") for text in texts]
+    second = [other.split() for _, other in pairs] if isinstance(texts[0], tuple) else None
+    words = [first.split() for first, _ in pairs]
+    if empty := next((place for place, some in enumerate(words, 1) if not some), None):
+        raise InputError(f"Text {empty} of {len(texts)} is empty: leave it out.")
+    split = Split.of([f"text-{place + 1}" for place in range(len(texts))], words, coded, second=second)
+    none = Split.of([], [], [], second=None if second is None else [])
+    return Corpus(
+        name,
+        tuple(map(str, names)),
+        {"train": none, "dev": none, "test": split},
+        Provenance("given in Python", "cut at spaces"),
+        task="single" if second is None else "pair",
+    )

@@ -1,0 +1,81 @@
+"""From whatever model a person gives, or none, to a run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from attentest.challenges import DEFAULT
+from attentest.errors import InputError
+from attentest.models.pretrained.checkpoint import is_checkpoint
+from attentest.models.subject import Subject
+from attentest.studies.describe import MAKING, describe_run
+from attentest.studies.existing import describe_checkpoint, describe_model, describe_subject, names_of
+from attentest.studies.existing_texts import in_memory
+from attentest.studies.run import Run
+
+__all__ = ["ONLY_GIVEN", "describe_given"]
+
+#: Choices that only a model that is there already has.
+ONLY_GIVEN = ("classes", "label_words", "prompt")
+
+
+def describe_given(
+    model: Any = None,
+    tokenizer: Any = None,
+    texts: Sequence[Any] | None = None,
+    labels: Sequence[int | str] | None = None,
+    *,
+    challenges: Sequence[str] = DEFAULT,
+    **choices: Any,
+) -> Run:
+    """The run for a finished run's folder, a Transformers checkpoint, a model in memory, or a model yet to be trained.
+
+    ``tokenizer`` is the model's own for a Transformers model in memory, and otherwise how files are cut into words.
+    ``texts`` and ``labels`` stand in the place of data. A model that is there already is taken as it is.
+    """
+    if model is None or (isinstance(model, str | Path) and not is_checkpoint(model)):
+        for name in ONLY_GIVEN:
+            if choices.pop(name, None) is not None:
+                raise InputError(f"{name} is for checkpoints of the Transformers library and models of your own.")
+        if texts is not None or labels is not None:
+            raise InputError("texts and labels are for a model that is there already; to train one give data.")
+        return describe_run(model, challenges=challenges, tokenizer=tokenizer, **choices)
+    chosen = {**_without_making(choices), "challenges": challenges}
+    if isinstance(model, str | Path):
+        if texts is not None or labels is not None:
+            raise InputError("Give texts and labels with a model in memory; with a checkpoint give data or a corpus.")
+        return describe_checkpoint(model, tokenizer=tokenizer, **chosen)
+    if (texts is None) != (labels is None):
+        raise InputError("Give texts and labels together, one label for each text.")
+    if isinstance(model, Subject):
+        if texts is not None and labels is not None:
+            chosen["corpus"] = in_memory(texts, labels, chosen.get("classes") or tuple(map(str, range(model.classes))))
+        return describe_subject(model, **chosen)
+    if not isinstance(model, nn.Module) or not hasattr(model, "set_attn_implementation"):
+        raise InputError(
+            f"{type(model).__name__} is neither a model of the Transformers library nor a subject: wrap it with "
+            "attentest.subject_of_module or attentest.subject_of_functions (see 'Your own model' in the documentation)."
+        )
+    if tokenizer is None or isinstance(tokenizer, str):
+        raise InputError("Give the model's own tokenizer: audit(model, tokenizer, texts, labels).")
+    if texts is not None and labels is not None:
+        chosen["corpus"] = in_memory(texts, labels, names_of(model, chosen))
+        chosen["classes"] = chosen["corpus"].classes
+    return describe_model(model, tokenizer, **chosen)
+
+
+def _without_making(choices: dict[str, Any]) -> dict[str, Any]:
+    """The choices less those that would make a model; one of these that was really chosen is refused, not ignored."""
+    usual = inspect.signature(describe_run).parameters
+    for name in (*MAKING, "forced"):
+        if name in choices and choices[name] != usual[name].default:
+            raise InputError(
+                f"--{name.replace('_', '-')} {choices[name]} has no effect on a model that is there already: "
+                "leave it out."
+            )
+    return {name: value for name, value in choices.items() if name not in (*MAKING, "forced") and value is not None}

@@ -1,0 +1,211 @@
+"""Models written as a user would: three functions, a named nn.MultiheadAttention, a module of one's own."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from tests.conftest import WORDS, made_up_split, whole
+from torch import Tensor, nn
+
+from attentest.data.batches import Encoded
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import InputError
+from attentest.explainers import EXPLAINERS
+from attentest.models.own_model import OwnModel, subject_of_functions
+from attentest.models.own_module import subject_of_module
+from attentest.models.subject import AffineReading, DecodedReading
+
+INDEX = {"<pad>": 0, "<unk>": 1, **{word: place + 2 for place, word in enumerate(WORDS)}}
+SPLIT = made_up_split(6, 1, 9)
+VOCABULARY = Vocabulary.from_split(SPLIT)
+BATCH = whole(Encoded.of(SPLIT, VOCABULARY))
+
+
+class Scores(nn.Module):
+    """Weights over the words, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.score = nn.Linear(8, 1)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        return self.score(states)[..., 0].masked_fill(~mask, -1e9).softmax(-1)
+
+
+class Plain(nn.Module):
+    """Embedding, a recurrent layer, attention, a head."""
+
+    def __init__(self, head: nn.Module) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(len(INDEX), 6, padding_idx=0)
+        self.encoder = nn.GRU(6, 8, batch_first=True)
+        self.attention = Scores()
+        self.head = head
+
+    def forward(self, words: Tensor, mask: Tensor) -> Tensor:
+        states, _ = self.encoder(self.embedding(words))
+        weights = self.attention(states, mask)
+        return self.head((weights[:, None] @ states)[:, 0])
+
+
+class Transformer(nn.Module):
+    """PyTorch's own encoder, its output pooled."""
+
+    def __init__(self, pooling: str = "mean", batch_first: bool = True) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(len(INDEX), 8, padding_idx=0)
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=batch_first, dropout=0.0)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(8, 3)
+        self.pooling, self.batch_first = pooling, batch_first
+
+    def forward(self, words: Tensor, mask: Tensor) -> Tensor:
+        embedded = self.embedding(words)
+        embedded = embedded if self.batch_first else embedded.transpose(0, 1)
+        states = self.encoder(embedded, src_key_padding_mask=~mask)
+        states = states if self.batch_first else states.transpose(0, 1)
+        if self.pooling == "first":
+            return self.head(states[:, 0])
+        return self.head((states * mask[..., None]).sum(1) / mask.sum(-1, keepdim=True).clamp(min=1))
+
+
+def functions_of(model: Plain, classes: int = 2) -> OwnModel:
+    return subject_of_functions(
+        encode=lambda embedded, mask: model.encoder(embedded)[0],
+        attend=model.attention,
+        decode=model.head,
+        embedding=model.embedding,
+        words=INDEX,
+        classes=classes,
+        module=model,
+    )
+
+
+def seeded(build, **choices) -> nn.Module:
+    torch.manual_seed(0)
+    model = build(**choices)
+    with torch.no_grad():
+        for value in model.parameters():
+            value.mul_(2)
+    return model.eval()
+
+
+def own_words(model: nn.Module) -> Tensor:
+    """What the model itself says of the same texts, one by one."""
+    found = []
+    for words in SPLIT.table["tokens"].to_pylist():
+        ids = torch.tensor([[INDEX[word] for word in words]])
+        with torch.no_grad():
+            found.append(model(ids, torch.ones_like(ids, dtype=torch.bool)))
+    return torch.cat(found)
+
+
+@pytest.mark.parametrize(("head", "kind"), [("affine", AffineReading), ("bent", DecodedReading)])
+def test_three_functions(head: str, kind: type) -> None:
+    model = seeded(lambda: Plain(nn.Linear(8, 2) if head == "affine" else nn.Sequential(nn.Tanh(), nn.Linear(8, 2))))
+    subject = functions_of(model).over(VOCABULARY)
+    with torch.no_grad():
+        reading = subject.read(BATCH)
+    assert isinstance(reading, kind)
+    torch.testing.assert_close(reading.logits, own_words(model), atol=1e-5, rtol=1e-4)
+    again = reading.reread(reading.weights[:, None])[:, 0]
+    torch.testing.assert_close(again, reading.logits, atol=1e-5, rtol=1e-5)
+
+
+def test_one_sigmoid_is_two_classes() -> None:
+    model = seeded(lambda: Plain(nn.Linear(8, 1)))
+    reading = functions_of(model).over(VOCABULARY).read(BATCH)
+    torch.testing.assert_close(reading.logits[:, 1:], own_words(model), atol=1e-5, rtol=1e-4)
+    assert (reading.logits[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("row", ["all", "first"])
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_named_multihead_attention(row: str, batch_first: bool, layer: int) -> None:
+    model = seeded(Transformer, pooling="first" if row == "first" else "mean", batch_first=batch_first)
+    wanted = own_words(copy.deepcopy(model))
+    name = f"encoder.layers.{layer}.self_attn"
+    subject = subject_of_module(model, name, words=INDEX, classes=3, row=row).over(VOCABULARY)
+    with torch.no_grad():
+        reading = subject.read(BATCH)
+        even = BATCH.mask / BATCH.mask.sum(-1, keepdim=True)
+        changed = reading.reread(torch.stack([reading.weights, even], dim=1))
+    torch.testing.assert_close(reading.logits, wanted, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(changed[:, 0], reading.logits, atol=1e-5, rtol=1e-4)
+    assert (changed[:, 1] - reading.logits).abs().max() > 1e-3
+    torch.testing.assert_close(own_words(model), wanted)  # by itself it is the model it was
+
+
+def test_a_module_of_ones_own_that_returns_weights() -> None:
+    """It says the same as the three functions of the same model."""
+    model = seeded(lambda: Plain(nn.Sequential(nn.Tanh(), nn.Linear(8, 2))))
+    functions = functions_of(copy.deepcopy(model)).over(VOCABULARY)
+    subject = subject_of_module(model, "attention", words=INDEX, classes=2).over(VOCABULARY)
+    new = torch.rand(len(BATCH), 4, BATCH.mask.shape[1]).double() * BATCH.mask[:, None]
+    new = new / new.sum(-1, keepdim=True)
+    with torch.no_grad():
+        one, other = functions.read(BATCH), subject.read(BATCH)
+        torch.testing.assert_close(one.weights, other.weights, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(one.reread(new), other.reread(new), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", ["functions", "multihead", "weights"])
+def test_the_usual_explainers_apply(make: str) -> None:
+    if make == "multihead":
+        model = seeded(Transformer)
+        subject = subject_of_module(model, "encoder.layers.1.self_attn", words=INDEX, classes=3)
+    else:
+        model = seeded(lambda: Plain(nn.Linear(8, 2)))
+        subject = (
+            functions_of(model)
+            if make == "functions"
+            else subject_of_module(model, "attention", words=INDEX, classes=2)
+        )
+    subject.over(VOCABULARY)
+    with torch.no_grad():
+        reading = subject.read(BATCH)
+    for name in (
+        "attention",
+        "gradient",
+        "gradient_state",
+        "gradient_norm",
+        "occlusion",
+        "leave_one_out",
+        "state_erasure",
+    ):
+        scores = EXPLAINERS.parse(name).scores(subject, BATCH, reading)
+        several = BATCH.mask & (BATCH.mask.sum(-1) > 1)[:, None]
+        assert torch.isfinite(scores[several]).all(), name
+
+
+def test_what_differs_is_said() -> None:
+    model = seeded(lambda: Plain(nn.Linear(8, 2)))
+    with pytest.raises(InputError, match="weights over the words sum to"):
+        subject_of_functions(
+            encode=lambda embedded, mask: model.encoder(embedded)[0],
+            attend=lambda states, mask: model.attention(states, mask) * 2,
+            decode=model.head,
+            embedding=model.embedding,
+            words=INDEX,
+            classes=2,
+        )
+
+    class Deaf(Plain):
+        def forward(self, words: Tensor, mask: Tensor) -> Tensor:
+            states, _ = self.encoder(self.embedding(words))
+            self.attention(states, mask)
+            return self.head(states[:, 0])
+
+    with pytest.raises(InputError, match="leave the output as it is"):
+        subject_of_module(seeded(lambda: Deaf(nn.Linear(8, 2))), "attention", words=INDEX, classes=2)
+    with pytest.raises(InputError, match=r"returns tuple, not weights"):
+        subject_of_module(seeded(lambda: Plain(nn.Linear(8, 2))), "encoder", words=INDEX, classes=2)
+    with pytest.raises(InputError, match=r"no module 'atention'.*attention"):
+        subject_of_module(model, "atention", words=INDEX, classes=2)
+    with pytest.raises(InputError, match="unknown="):
+        subject_of_module(model, "attention", words={"a": 0, "b": 1}, classes=2)
+    with pytest.raises(InputError, match="not one logit for 3 classes"):
+        subject_of_module(model, "attention", words=INDEX, classes=3)

@@ -10,7 +10,7 @@ import torch
 import attentest
 from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError, NotApplicable, StorageError, UnknownName
-from attentest.explainers import EXPLAINERS
+from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explaining import METHODS, MOST_PAIRED, named
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
@@ -24,7 +24,7 @@ from tests.hierarchy import told
 
 TEXT = "word1 telling1 word2 nonsense word3"
 #: Those that need no file and no marks.
-ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed")]
+ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *LAYERED)]
 
 
 def trained(root: Path, corpus: Corpus, encoder: str = "bilstm(hidden=8)") -> RunFolder:

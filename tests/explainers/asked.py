@@ -9,7 +9,7 @@ from tests.conftest import classifier, made_up_split, whole
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers import EXPLAINERS
+from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explainers.explainer import margin
 from attentest.models.classifier import Architecture, Classifier
 from attentest.models.copies import copies
@@ -18,7 +18,7 @@ from attentest.models.subject import Reading, Subject
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
 #: The oracle is asked by an examination, which hands it the marks; precomputed scores have a file.
-ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed")]
+ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *LAYERED)]
 
 
 def made(

@@ -12,7 +12,7 @@ from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
-from attentest.explainers import EXPLAINERS
+from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explainers.explainer import margin
 from attentest.measures.rank import kendall
 from attentest.models.attention import ATTENTIONS
@@ -124,7 +124,7 @@ def test_where_no_state_knows_of_other_tokens_erasing_a_state_is_deleting_its_to
 
 
 #: The oracle is asked by an examination, which hands it the marks; precomputed scores have a file.
-ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed")]
+ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *LAYERED)]
 
 
 @pytest.mark.parametrize("name", ASKED)

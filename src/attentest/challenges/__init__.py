@@ -13,8 +13,10 @@ from attentest.challenges.faithfulness import Faithfulness
 from attentest.challenges.flip_sets import FlipSets
 from attentest.challenges.gating import Gating
 from attentest.challenges.guide import Guide
+from attentest.challenges.heads import Heads
 from attentest.challenges.input_invariance import InputInvariance
 from attentest.challenges.instances import Instances
+from attentest.challenges.layers import Layers
 from attentest.challenges.permutation import Permutation
 from attentest.challenges.random_weights import RandomWeights
 from attentest.challenges.randomisation import Randomisation
@@ -54,6 +56,8 @@ CHALLENGES: Registry[Challenge] = Registry(
         "seed_variance": SeedVariance,
         "guide": Guide,
         "adversarial_training": AdversarialTraining,
+        "layers": Layers,
+        "heads": Heads,
     },
 )
 

@@ -24,6 +24,8 @@ class Place:
     heads: int
     #: The layer it is in, counted over the whole model in the order of calls.
     layer: int
+    #: The name of the module that is given the attention's output; "" where it cannot be told.
+    projection: str = ""
 
     @property
     def name(self) -> str:
@@ -55,21 +57,31 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
             "cannot be overwritten there (DeBERTa mixes positions into it). Use a BERT- or GPT-like model."
         )
     model.set_attn_implementation(NAME)
-    called: list[tuple[nn.Module, int, int, int]] = []
+    called: list[tuple[nn.Module, int, int]] = []
+    outputs: list[Tensor] = []
+    projections: dict[int, str] = {}
+    names = {module: name for name, module in model.named_modules()}
 
     def note(module: nn.Module, query: Tensor, key: Tensor) -> None:
-        called.append((module, query.shape[1], query.shape[2], key.shape[2]))
+        called.append((module, query.shape[1], key.shape[2]))
 
-    with under_way(Pass(on_attention=note)):
+    def project(module: nn.Module, given: tuple[Any, ...]) -> None:
+        if outputs and given and isinstance(given[0], Tensor) and given[0].data_ptr() == outputs[-1].data_ptr():
+            projections.setdefault(len(outputs) - 1, names[module])
+
+    maps = [module for module in names if getattr(getattr(module, "weight", None), "ndim", 0) == 2]
+    hooks = [module.register_forward_pre_hook(project) for module in maps if not isinstance(module, nn.Embedding)]
+    with under_way(Pass(on_attention=note, on_output=lambda place, output: outputs.append(output))):
         model(**inputs)
+    for hook in hooks:
+        hook.remove()
     if not called:
         raise InputError(f"{kind} never asked Transformers' attention interface for its attention: it cannot be read.")
-    names = {module: name for name, module in model.named_modules()}
     layers: dict[str, nn.Module] = {}
     decoder = model.get_decoder() if getattr(model.config, "is_encoder_decoder", False) else None
     in_decoder = {id(module) for module in decoder.modules()} if decoder is not None else set()
     places: list[Place] = []
-    for number, (module, heads, _, keys) in enumerate(called):
+    for number, (module, heads, keys) in enumerate(called):
         name, layer = _layer(model, names[module], kind)
         layers.setdefault(name, layer)
         what = ""
@@ -77,7 +89,7 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
             crosses = keys == inputs["input_ids"].shape[1]
             what = "encoder" if id(module) not in in_decoder else "cross" if crosses else "decoder"
         same = sum(place.kind == what for place in places)
-        places.append(Place(what, same + 1, heads, list(layers).index(name)))
+        places.append(Place(what, same + 1, heads, list(layers).index(name), projections.get(number, "")))
         module.attentest_place = number  # type: ignore[assignment]
     for number, layer in enumerate(layers.values()):
         layer.attentest_layer = number  # type: ignore[assignment]

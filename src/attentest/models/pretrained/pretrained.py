@@ -174,9 +174,24 @@ class Pretrained(Network):
             logits, none.sum(-1), batch.mask, none, none, none.sum((1, 2)), none.transpose(1, 2), _unread
         )
 
-    def logits(self, batch: Batch, edits: Mapping[int, Edit] | None = None) -> Float[Tensor, "batch class"]:
-        """The logits alone, with any attention edited on the way (by its number among ``places``)."""
-        return self.passed(Pass(edits=edits or {}), self.pieces.layout(batch))
+    def logits(
+        self, batch: Batch, edits: Mapping[int, Edit] | None = None, below: Mapping[int, Any] | None = None
+    ) -> Float[Tensor, "batch class"]:
+        """The logits alone, with any attention edited on the way (by its number among ``places``).
+
+        ``below`` holds what some layers gave for the same batch: they are not computed again.
+        """
+        return self.passed(Pass(edits=edits or {}, instead=below or {}), self.pieces.layout(batch))
+
+    def layers(self, batch: Batch, edits: Mapping[int, Edit] | None = None) -> dict[int, Any]:
+        """What every layer gives for a batch."""
+        found: dict[int, Any] = {}
+
+        def keep(layer: int, given: Tensor, output: Any) -> None:
+            found[layer] = output
+
+        self.passed(Pass(edits=edits or {}, on_layer=keep), self.pieces.layout(batch))
+        return found
 
     def assembled(
         self, embeddings: Float[Tensor, "batch position embedding"], batch: Batch, layout: Layout

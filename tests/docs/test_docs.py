@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
+from tests.pretrained import tiny, tokenizer_of
 from tests.translations import found, made_up_translations, translator
 
 import attentest
@@ -46,6 +47,8 @@ PAGES = [
     *(page for page in sorted(ROOT.glob("*.md"))),
     *(p for p in sorted(DOCS.rglob("*.md")) if not {"_build", "generated"} & set(p.relative_to(DOCS).parts)),
 ]
+#: Challenges that are for transformers alone.
+TRANSFORMERS = ("layers", "heads")
 FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<code>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 #: The challenges that only a model which writes texts can be put to.
@@ -178,7 +181,18 @@ def test_a_command_parses(page: Path, line: int, words: list[str]) -> None:
 
 def test_the_pages_show_commands() -> None:
     shown = {words[0] for _, _, words in COMMANDS}
-    assert shown == {"audit", "train", "show", "list", "corpora", "claims", "reproduce", "explain", "scores"}
+    assert shown == {
+        "audit",
+        "train",
+        "fine-tune",
+        "show",
+        "list",
+        "corpora",
+        "claims",
+        "reproduce",
+        "explain",
+        "scores",
+    }
     below = {words[1] for _, _, words in COMMANDS if words[0] == "corpora" and words[1:]}
     assert {"get", "prepare", "check", "vectors"} <= below
     assert len(COMMANDS) > 25
@@ -203,7 +217,7 @@ def test_make_targets_exist() -> None:
 def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder: Path) -> None:
     """A small run with marks, so that every challenge applies but those of translations."""
     choices = {"corpus": "reviews(train=40, dev=10, test=12)", "encoder": "average(hidden=8)", "epochs": 1}
-    asked = [name for name in CHALLENGES if name not in ("instances", *OF_TRANSLATIONS)]
+    asked = [name for name in CHALLENGES if name not in ("instances", *OF_TRANSLATIONS, *TRANSFORMERS)]
     done = attentest.audit(challenges=asked, **choices)
     run = find_run("latest", Path("runs"))
     for _, _, words in COMMANDS:
@@ -213,8 +227,12 @@ def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder
     sections = _sections(DOCS / "reference" / "findings.md")
     shared = _columns(sections["What all findings share"])
     assert set(CHALLENGES) <= set(sections), "a challenge has no section in docs/reference/findings.md"
-    for name in ("instances", *asked):
-        written = done.to_frame(name).columns
+    tokenizer = tokenizer_of()
+    layered = attentest.audit(
+        tiny("bert", size=len(tokenizer)), tokenizer, ["word1 word2", "word3"], [0, 1], challenges=TRANSFORMERS
+    )
+    for name in ("instances", *asked, *TRANSFORMERS):
+        written = (layered if name in TRANSFORMERS else done).to_frame(name).columns
         assert {*_columns(sections[name]), *shared} == set(written), f"the columns of {name}"
 
 

@@ -17,6 +17,7 @@ from attentest.cli import audit, look
 from attentest.cli.claims import claims
 from attentest.cli.corpora import corpora_app
 from attentest.cli.explain import explain
+from attentest.cli.fine_tune import fine_tune
 from attentest.cli.scores import scores_app
 from attentest.cli.study import reproduce, study_app
 from attentest.errors import AttentestError
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 app.command("audit")(audit.audit)
 app.command("train")(audit.train)
+app.command("fine-tune")(fine_tune)
 app.command("show")(look.show)
 app.command("list")(look.list_)
 app.command("explain")(explain)

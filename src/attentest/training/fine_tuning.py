@@ -64,6 +64,7 @@ def fine_tune(
         train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
         epochs = fit(subject, train, dev, training, seed=seed, progress=progress)
     with quietly():
+        # As the library loads it, so that the folder says nothing of attentest's own attention.
         model.set_attn_implementation("sdpa" if model._supports_sdpa else "eager")
         model.to("cpu").save_pretrained(folder)
         tokenizer.save_pretrained(folder)

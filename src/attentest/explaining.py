@@ -188,6 +188,10 @@ class _Loaded:
     @classmethod
     def of(cls, folder: RunFolder) -> _Loaded:
         fields = folder.record["fields"]
+        if "encoder" in fields["model"] and "embedding" not in fields["model"]:
+            raise NotApplicable(
+                f"{folder.path} audited a model that was given, and kept none: explain is for models trained here."
+            )
         model, _ = load_network(folder.verify(MODEL), torch.device("cpu"))
         vocabulary = load_vocabulary(folder.verify(VOCABULARY))
         return cls(folder, model, vocabulary, tuple(map(str, fields["corpus"]["classes"])), fields)

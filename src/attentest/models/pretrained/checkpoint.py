@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterator
+from logging import CRITICAL, getLogger
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,9 @@ def quietly() -> Iterator[None]:
     from transformers.utils import logging as reports
 
     logging: Any = reports
+    hub = getLogger("huggingface_hub")
+    loud = hub.level
+    hub.setLevel(CRITICAL)
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -135,6 +139,7 @@ def quietly() -> Iterator[None]:
             yield
     finally:
         logging.set_verbosity(level)
+        hub.setLevel(loud)
         if bars:
             logging.enable_progress_bar()
 

@@ -124,3 +124,18 @@ def test_models_without_layers_say_so() -> None:
     with pytest.raises(InputError, match="replacement='none'"):
         Heads("none")
     assert np.unique([m.name for m in Layers().measures]).size == len(Layers().measures)
+
+
+def test_the_curve_is_drawn_on_the_page(tmp_path) -> None:
+    import attentest
+    from attentest.report.layers_figure import layers_curve
+
+    texts = ["word1 word2 word3", "word4 word5", "word7 word8 word9 word1"]
+    done = attentest.audit(
+        tiny("bert", size=len(TOKENIZER)), TOKENIZER, texts, [0, 1, 0], challenges=["layers"], runs=tmp_path
+    )
+    assert "What is left when more and more layers lose their attention?" in done.report.read_text("utf-8")
+    drawn = layers_curve(done.folder.findings("layers")).to_dict()
+    points = drawn["layer"][1]["data"]["values"]
+    assert [point["layers"] for point in points] == [0, 1, 2, 3] * 2
+    assert all(0 <= point["value"] <= 1 for point in points)

@@ -28,6 +28,7 @@ from attentest.report.figures import POINTS, Palette
 from attentest.report.four_figures import guide_scores, imitation_curve, seed_violins
 from attentest.report.four_tests import four_tests
 from attentest.report.html import environment
+from attentest.report.layers_figure import layers_curve
 from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
@@ -105,6 +106,7 @@ PLOTS = (
         applies=lambda found: Compared.of(found) is not None,
     ),
     Plot("randomisation", "randomisation", "spearman", lambda found, _: randomisation_curve(found)),
+    Plot("layers", "layers", "change", lambda found, _: layers_curve(found)),
     Plot("rationale", "rationale", "average_precision", lambda found, _: figures.rationale_precision(found)),
     Plot(
         "ceiling",

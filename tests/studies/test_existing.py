@@ -82,6 +82,16 @@ def test_a_model_in_memory_at_a_site(tmp_path: Path) -> None:
     assert set(asked.to_frame()["label"]) == {0, 1}
 
 
+def test_pairs_of_texts(tmp_path: Path) -> None:
+    tokenizer = tokenizer_of(types=True)
+    pairs = [(text, TEXTS[-1 - place]) for place, text in enumerate(TEXTS)]
+    choices: dict[str, Any] = {"challenges": ["permutation(draws=5)", "layers"], "runs": tmp_path}
+    done = attentest.audit(tiny("bert", size=len(tokenizer)), tokenizer, pairs, [0, 1] * 3, **choices)
+    frame = done.to_frame()
+    assert [" ".join(words) for words in frame["second"]] == TEXTS[::-1]
+    assert [len(weights) for weights in frame["attention"]] == [len(text.split()) for text in TEXTS]
+
+
 def test_a_subject_of_ones_own(tmp_path: Path) -> None:
     subject = functions_of(seeded(lambda: Plain(nn.Linear(8, 2))))
     done = attentest.audit(

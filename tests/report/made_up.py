@@ -107,6 +107,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
         )
         for e in ("attention", *EXPLAINERS)
     ),
+    "layers": (Measure("all.change", "change", "mean", "attention of all layers replaced", {"replaced": "all"}),),
     **made_up_four.MEASURES,
 }
 
@@ -118,6 +119,7 @@ NUMBERS = {
     "permutation": ("median_change", "flips", "max_attention"),
     "adversary": ("lower", "searched_divergence", "max_attention", "unconstrained", "ratio", "top_changed"),
     "randomisation": ("spearman", "spearman_absolute"),
+    "layers": ("change", "correct_after"),
     **made_up_four.NUMBERS,
 }
 
@@ -291,6 +293,10 @@ def _checked(rows: dict[str, Rows], text: dict[str, Any]) -> None:
             like = float(np.clip(1 - step * 0.05 * (place + 1) + random.normal(0, 0.1), -1, 1))
             found = {"spearman": like, "spearman_absolute": abs(like)}
             rows["randomisation"].append(about | (found if length > 1 else {"not_judged": "only one token"}))
+    for direction, replaced, count in (("first", "first 1", 1), ("last", "last 1", 1), ("first", "all", 2)):
+        about = base | {"attention": "self", "direction": direction, "replaced": replaced, "layers": count}
+        found = {"change": 0.2 * count, "correct": True, "correct_after": float(random.random() < 1 - 0.2 * count)}
+        rows["layers"].append(about | (found if length > 1 else {"not_judged": "only one token"}))
     looped = {"explainer": "leave_one_out", "check": "loop_gap", "limit": 1e-4}
     rows["certificates"].append(outside | looped | _value(2e-7, within=True, judged=outside is base))
 

@@ -65,7 +65,7 @@ def test_the_page_loads_nothing_and_runs_nothing(report: Path) -> None:
 def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: RunFolder, report: Path) -> None:
     outline = Outline(report.read_text("utf-8"))
     images = [attributes for tag, attributes in outline.tags if tag == "img"]
-    assert len(images) == 17
+    assert len(images) == 18
     assert all(image["alt"] for image in images)
     judged = run.findings("permutation").table["not_judged"].null_count
     refused = len(run.findings("permutation").table) - judged

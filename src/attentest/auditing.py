@@ -89,7 +89,8 @@ def audit(
     ``thorough`` adds the four tests that train other models to compare this one with; it takes many times as long.
     ``limit`` is the number of texts to examine, 0 for all; by default all, and of translations 50.
     """
-    run = describe_audit(model, tokenizer, texts, labels, challenges=challenges, thorough=thorough, limit=limit, **choices)
+    given = (model, tokenizer, texts, labels)
+    run = describe_audit(*given, challenges=challenges, thorough=thorough, limit=limit, **choices)
     return finish(run, Path(runs), device=device, fresh=fresh, progress=progress)
 
 

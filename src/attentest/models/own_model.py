@@ -99,7 +99,7 @@ class _Functions(OwnModel):
         **about: Any,
     ) -> None:
         super().__init__(**about)
-        self.encode, self.attend, self.decode, self.module = encode, attend, decode, module
+        self.encode, self.weigh, self.decode, self.module = encode, attend, decode, module
         self.affine = False
 
     def logits(self, context: Float[Tensor, "*batch state"]) -> Float[Tensor, "*batch class"]:
@@ -108,6 +108,11 @@ class _Functions(OwnModel):
         made = as_logits(made, self.classes)
         logits: Tensor = made.unflatten(0, context.shape[:-1])
         return logits
+
+    def attend(self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch) -> Tensor:
+        """What ``attend`` gives other states; there is no query."""
+        mask = batch.mask[:, 1:-1]
+        return nn.functional.pad(self.weigh(states[:, 1:-1], mask).reshape(mask.shape), (1, 1))
 
     def read(
         self,
@@ -120,7 +125,7 @@ class _Functions(OwnModel):
         embedded = self.embed(batch) if embeddings is None else embeddings
         mask = batch.mask[:, 1:-1]
         inner = self.encode(embedded[:, 1:-1], mask)
-        weights = nn.functional.pad(self.attend(inner, mask).reshape(mask.shape), (1, 1))
+        weights = nn.functional.pad(self.weigh(inner, mask).reshape(mask.shape), (1, 1))
         states = nn.functional.pad(inner, (0, 0, 1, 1))
         if detach_attention:
             weights = weights.detach()

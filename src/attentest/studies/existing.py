@@ -39,12 +39,13 @@ __all__ = [
 ]
 
 _METHODS = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
+_ERASED = ("attention", "gradient_norm", "gradient_x_input", "leave_one_out")
 #: What an audit of such a model puts in the place of the challenges of this name: no rules of lrp are known for it, and
 #: every erased text is read anew, so fewer orders are tried.
 SUITED: Mapping[str, str] = {
     "adversary": "adversary(steps=100)",
     "rationale": f"rationale(explainers={_METHODS!r})",
-    "faithfulness": f"faithfulness(explainers={_METHODS!r}, draws=1, candidates=1)",
+    "faithfulness": f"faithfulness(explainers={_ERASED!r}, bins=(0.1, 0.2, 0.5), flip_bins=(), draws=1, candidates=1)",
     "certificates": f"certificates(explainers={_METHODS!r})",
 }
 

@@ -9,7 +9,7 @@ import attentest
 from attentest.auditing import asked, describe_run, expected_cost
 from attentest.challenges import DEFAULT, THOROUGH
 from attentest.data.corpus import Corpus, Provenance, Split
-from attentest.errors import AttentestError, InputError, NotApplicable
+from attentest.errors import AttentestError, InputError
 from attentest.models.heads import Joint, JointTanh
 from attentest.progress import Silent
 
@@ -61,12 +61,13 @@ def test_a_model_without_texts_asks_for_them(data, tmp_path):
         attentest.audit(first.folder.path, runs=tmp_path / "runs")
 
 
-def test_a_corpus_of_translations_is_refused_rather_than_read_by_half(tmp_path):
+def test_a_corpus_of_translations_is_written_word_by_word(tmp_path):
     split = Split.of(["a", "b"], [["ein", "hund"]] * 2, [0, 0], target=[["a", "dog"]] * 2)
     splits = {"train": split, "dev": split, "test": split}
     corpus = Corpus("dogs", ("translation",), splits, Provenance("made up", "none"), task="translate")
-    with pytest.raises(NotApplicable, match="task 'translate'"):
-        attentest.audit(corpus=corpus, runs=tmp_path / "runs")
+    small = {"encoder": "bigru(hidden=4)", "decoder": "bahdanau(hidden=4)", "embedding": 4, "epochs": 1}
+    done = attentest.audit(corpus=corpus, challenges=["uniform"], runs=tmp_path / "runs", **small)
+    assert done.to_frame()["word"].tolist() == ["a", "dog", "<eos>"] * 2
 
 
 def test_a_corpus_of_questions_is_audited_and_more_patience_is_had_with_it(tmp_path):

@@ -58,11 +58,16 @@ def softmax(z: np.ndarray) -> np.ndarray:
 def test_every_challenge_answers_for_every_instance_or_says_why_not(name, classes, affine):
     examined = examination(classes, affine=affine)
     challenge = CHALLENGES.parse(name if name != "adversary" else "adversary(steps=20)")
+    why_not = challenge.objection(examined.subject, has_rationale=True)
+    assert why_not == ("it writes no text" if name in ("bleu", "alignment") else None)
+    if why_not is not None:
+        return
     examined.companions = dict.fromkeys(challenge.companions, examined.subject)
     table = challenge.examine(examined)
     assert set(table["row"].to_pylist()) == set(range(12))
     assert "not_judged" in table.column_names
-    for measure in challenge.measures:
+    # There is one text, so that nothing is asked of it.
+    for measure in (measure for measure in challenge.measures if not measure.column.startswith("query_")):
         assert measure.column in table.column_names
         assert set(measure.where) <= set(table.column_names)
     if name not in ("instances", "rationale", "certificates"):

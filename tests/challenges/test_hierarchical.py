@@ -27,7 +27,12 @@ SMALL = {
     "randomisation": "randomisation(draws=1)",
     "certificates": "certificates(sample=4, words=3)",
 }
-ALONE = [SMALL.get(name, name) for name in CHALLENGES if not CHALLENGES.parse(name).companions]
+OF_TRANSLATIONS = ("bleu", "alignment")
+ALONE = [
+    SMALL.get(name, name)
+    for name in CHALLENGES
+    if name not in OF_TRANSLATIONS and not CHALLENGES.parse(name).companions
+]
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +48,13 @@ def examined(split: Split, challenge: str, site: str, folder, **model) -> pa.Tab
     assert chosen.objection(subject, has_rationale=True) is None
     examine(subject, split, encoded, {"found": chosen}, folder, seed=0, meaning="human")
     return pq.read_table(folder / "found.parquet")
+
+
+@pytest.mark.parametrize("site", SITES)
+@pytest.mark.parametrize("challenge", OF_TRANSLATIONS)
+def test_questions_about_translations_are_not_put_to_a_classifier(challenge, site):
+    network, _ = hierarchical(texts(count=2))
+    assert CHALLENGES.parse(challenge).objection(network.at(site), has_rationale=True) == "it writes no text"
 
 
 @pytest.mark.parametrize("site", SITES)

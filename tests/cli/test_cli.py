@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attentest.catalogue import KINDS
 from attentest.cli import main
 
 FAST = ["--encoder", "bilstm(hidden=6)", "--embedding", "8", "--epochs", "1", "--tokenizer", "whitespace"]
@@ -120,7 +121,7 @@ def test_show_prints_the_verdict_every_measure_and_answers_queries(run, tmp_path
     fails_in_one_line(run("show", "nothing"), "nothing")
 
 
-@pytest.mark.parametrize("kind", ["", "corpora", "challenges", "explainers", "runs", "presets", "tokenizers"])
+@pytest.mark.parametrize("kind", ["", *KINDS])
 def test_list_lists(run, kind):
     code, out, _ = run("list", *([kind] if kind else []))
     assert code == 0

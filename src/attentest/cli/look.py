@@ -67,7 +67,7 @@ def _query(folder: object, sql: str, as_json: bool) -> None:
 
 
 KINDS = (
-    *("corpora", "encoders", "attentions", "heads", "tokenizers"),
+    *("corpora", "encoders", "attentions", "decoders", "heads", "tokenizers"),
     *("explainers", "interactions", "challenges", "presets", "runs"),
 )
 

@@ -29,11 +29,13 @@ def _page(citation: str, view: View) -> Iterator[str]:
     yield f"# {citation}: published and ours"
     settled = [outcome for outcome in view.outcomes if outcome.settled]
     made = sorted({f"{o.device}, torch {o.torch}" for o in settled if o.device})
+    wider = view.claims.rules.settled_by == "wider"
+    over = f"seeds and texts{', those of directions no narrower than Student’s t over seeds' if wider else ''}"
     yield (
         f"Measured with attentest {settled[0].attentest if settled else ''} on {'; '.join(made)}. "
         "✓ agrees, ✗ differs, ? not settled; "
         "≠ marks what was not measured like for like (other texts, vectors or settings than the paper's; see "
-        "`attentest claims` for the difference in words). Intervals are over seeds and texts. Figures that the authors "
+        f"`attentest claims` for the difference in words). Intervals are over {over}. Figures that the authors "
         "only released, and those we have none for, are in the CSV file and in `attentest claims --all`."
     )
     yield "## Directions"
@@ -52,7 +54,8 @@ def _page(citation: str, view: View) -> Iterator[str]:
 def _direction(outcome: Outcome, view: View) -> tuple[str, ...]:
     claim = outcome.claim
     assert isinstance(claim, Direction)
-    return (claim.rule.reading, claim.corpus, _ours(outcome, view), _mark(outcome))
+    why = f": {outcome.reason}" if outcome.reason else ""
+    return (claim.rule.reading, claim.corpus, _ours(outcome, view), f"{_mark(outcome)}{why}")
 
 
 def _figure(outcome: Outcome, view: View) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from tests.papers.made_up_cells import MadeUpCell, run_folder, write
 from attentest.challenges import CHALLENGES
 from attentest.store.findings import Measure
 
-TEXTS = 100
+TEXTS = 200
 GLOVE = "glove.840B.300d.filtered33k.npz"
 TASKS = {
     "sst": "single",
@@ -79,6 +79,32 @@ def altered_cell(
     if task == "translate":
         chosen |= {"encoder": "bigru(hidden=256)"}
     return MadeUpCell({**chosen, **choices}, folder)
+
+
+def singles(root: Path, seeds: int = 3) -> list[MadeUpCell]:
+    """Runs of the three corpora of single texts, which lose little."""
+    return [
+        altered_cell(root, corpus=corpus, seed=seed, head="softmax", trained=0.79, altered=0.78 - 0.01 * seed)
+        for corpus in ("sst", "imdb", "ag_news")
+        for seed in range(seeds)
+    ]
+
+
+def pairs(root: Path, head: str = "softmax", trained: float = 0.3, altered: float = 0.3) -> list[MadeUpCell]:
+    return [
+        altered_cell(
+            root,
+            corpus=corpus,
+            seed=seed,
+            head=head,
+            trained=trained + 0.01 * seed,
+            altered=altered,
+            change=0.6,
+            delta=0.4,
+        )
+        for corpus in ("snli", "babi-1", "babi-2", "babi-3")
+        for seed in range(3)
+    ]
 
 
 def bleu_table(shares: Mapping[str, float]) -> pa.Table:

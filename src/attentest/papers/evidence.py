@@ -159,12 +159,16 @@ class Evidence:
             for name, kind in first.kinds.items()
         }
         for row, frame in enumerate(frames):
-            where = [place[name] for name in frame.ids]
+            where = np.array([place[name] for name in frame.ids], dtype=np.int64)
             for name, values in frame.columns.items():
-                columns[name][row, where] = values
+                if values.ndim == 1:
+                    columns[name][row, where] = values
+                else:
+                    _add(columns[name][row], where, values)
         judged, not_judged = sum(frame.judged for frame in frames), sum(frame.not_judged for frame in frames)
         spread = _spread(columns["value"]) if rule.statistic == "mean" else math.nan
-        return Sample(ids, group.seeds, statistic_of(rule, columns), judged, not_judged, spread)
+        by_seed = tuple(frame.judged for frame in frames)
+        return Sample(ids, group.seeds, statistic_of(rule, columns), judged, not_judged, spread, by_seed)
 
     def count(self, group: Group, rule: MeasureRule, corpus: CorpusRule, label: str) -> float | None:
         """A number of corpus.json; None where the runs do not hold it."""
@@ -294,6 +298,13 @@ def _lists(column: pa.ChunkedArray) -> np.ndarray:
     rows = column.to_pylist()
     width = max((len(row) for row in rows if row is not None), default=0)
     return np.array([[math.nan] * width if row is None else row for row in rows], dtype=np.float64)
+
+
+def _add(sums: np.ndarray, where: np.ndarray, values: np.ndarray) -> None:
+    """Counts of every text summed over its rows: one for every draw of its weights."""
+    known = _there(values)
+    sums[where[known]] = 0.0
+    np.add.at(sums, where[known], values[known])
 
 
 def _there(values: np.ndarray) -> np.ndarray:

@@ -19,120 +19,21 @@ from attentest.papers import paper as paper_named
 from attentest.papers.claims import Claim, Claims, load_claims
 from attentest.papers.evidence import Cell, grouped
 from attentest.papers.finding import Finder
-from attentest.papers.rules import Control, HeadlineRule, Side
+from attentest.papers.over_seeds import OverSeeds, Share
+from attentest.papers.rules import Control, HeadlineRule, Second, Side
 from attentest.store.atomic import write_text
 
-__all__ = ["Headline", "OverSeeds", "Row", "Share", "committed_headline", "headline", "read_headline", "write_headline"]
+__all__ = ["Headline", "Row", "committed_headline", "headline", "read_headline", "write_headline"]
 
 HEADLINE = "headline.csv"
-#: The 97.5 % quantiles of Student's t with 1, 2, … degrees of freedom.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-#: With fewer seeds there is no interval over seeds.
-FEWEST = 3
+#: A score within so many points of chance is called chance.
+AT_CHANCE = 2.0
 #: What the paper's own models are called in the column ``head`` of the file.
 OWN = "paper"
 COLUMNS = (
     *("paper", "table", "corpus", "model", "measure", "group", "published"),
     *("head", "ours", "low", "high", "seeds", "per_seed", "run_ids"),
 )
-
-
-@dataclass(frozen=True)
-class OverSeeds:
-    """A figure of every seed; its mean has a 95 % interval by Student's t."""
-
-    seeds: tuple[int, ...]
-    figures: tuple[float, ...]
-    run_ids: tuple[str, ...] = ()
-
-    @property
-    def value(self) -> float:
-        """The mean over seeds."""
-        return float(np.mean(self.figures))
-
-    @property
-    def half(self) -> float:
-        """Half the width of the interval; not a number with fewer than three seeds."""
-        return self.half_with(len(self.figures))
-
-    def half_with(self, count: int) -> float:
-        """The same with the degrees of freedom of so many seeds."""
-        if count < FEWEST:
-            return math.nan
-        quantile = STUDENT[count - 2] if count - 2 < len(STUDENT) else 1.96
-        return quantile * float(np.std(self.figures, ddof=1)) / math.sqrt(len(self.figures))
-
-    @property
-    def low(self) -> float:
-        """The lower end of the interval."""
-        return self.value - self.half
-
-    @property
-    def high(self) -> float:
-        """Its upper end."""
-        return self.value + self.half
-
-
-@dataclass(frozen=True)
-class Share:
-    """How much of a loss a control does away with, by Fieller's interval for the ratio of two means.
-
-    Models of the two sides share nothing but the number of their seed, so seeds are not paired.
-    """
-
-    own: OverSeeds
-    control: OverSeeds
-
-    @property
-    def lost(self) -> bool:
-        """Whether there is a loss at all: the whole interval of the paper's model lies below zero."""
-        return self.own.high < 0
-
-    @property
-    def value(self) -> float:
-        """One less the ratio of the two losses."""
-        return 1 - self.control.value / self.own.value
-
-    @property
-    def low(self) -> float:
-        """The lower end of its 95 % interval."""
-        return 1 - max(self._ends)
-
-    @property
-    def high(self) -> float:
-        """Its upper end."""
-        return 1 - min(self._ends)
-
-    @property
-    def words(self) -> str:
-        """The share with its interval, or that there is no loss it could be a share of."""
-        if not self.lost:
-            return "an unknown share"
-        low = "below -100" if self.low < -1 else f"{100 * self.low:.0f}"
-        return f"{100 * self.value:.0f} % [{low}, {100 * self.high:.0f}]".replace("-", "−")
-
-    @property
-    def meaning(self) -> str:
-        """what most of the loss is about; the whole interval decides."""
-        if not self.lost:
-            return "whether anything is lost is open"
-        if self.low > 0.5:
-            return "most of the loss is about wiring"
-        return "most of the loss is about attention" if self.high < 0.5 else "what most of the loss is about is open"
-
-    @property
-    def _ends(self) -> tuple[float, float]:
-        """The ends for the ratio; with the fewer degrees of freedom of the two, which errs on the wide side."""
-        if not self.lost:
-            return math.nan, math.nan
-        fewer = min(len(self.own.figures), len(self.control.figures))
-        own, control = (one.half_with(fewer) for one in (self.own, self.control))
-        ratio, spread = self.control.value / self.own.value, (own / self.own.value) ** 2
-        if not spread < 1:
-            return -math.inf, math.inf
-        within = control**2 * (1 - spread) + (ratio * own) ** 2
-        half = math.sqrt(within) / abs(self.own.value)
-        return (ratio - half) / (1 - spread), (ratio + half) / (1 - spread)
 
 
 @dataclass(frozen=True)
@@ -162,7 +63,7 @@ class Headline:
         return found or ["No control has been run beside the paper's models yet, so nothing can be said about wiring."]
 
     def _sentence(self, corpus: str, position: int, control: Control) -> str:
-        """What a control does on one corpus, for every way of altering weights."""
+        """What a control does on one corpus, for every way of altering weights, and how much it could have lost."""
         shares = {
             name: Share(*pair)
             for name, groups in self.rule.read.items()
@@ -170,23 +71,74 @@ class Headline:
         }
         if not shares:
             return ""
+        room = self._room(corpus, position)
         if not any(share.lost for share in shares.values()):
-            return f"{corpus}, {control.name}: seeds differ too much, or are too few, to say that anything is lost."
+            said = f"{corpus}, {control.name}: seeds differ too much, or are too few, to say that anything is lost."
+            return f"{said} {room}".strip()
         parts = ", ".join(f"{share.words} ({name})" for name, share in shares.items())
-        return f"{corpus}, {control.name}: {_meaning(shares)}. Gone once the head sees the query: {parts}."
+        means = f"{_meaning(shares)}. Gone once the head sees {self._second(corpus).words}: {parts}."
+        return " ".join(filter(None, (f"{corpus}, {control.name}:", self._end(corpus, position), means, room)))
+
+    def _end(self, corpus: str, position: int) -> str:
+        """Where the paper's model ends without attention, where that is chance."""
+        second = self._second(corpus)
+        score, lost = (self._row(corpus, group, position) for group in ("", self.rule.without))
+        if score is None or score.ours is None or lost is None or lost.ours is None:
+            return ""
+        end = score.ours.value + lost.ours.value
+        if abs(end - second.chance) > AT_CHANCE:
+            return ""
+        return f"the paper's model ends at chance ({end:.1f} %), because its head cannot see {second.words};"
+
+    def _room(self, corpus: str, position: int) -> str:
+        """How much the control could lose: what it is short of when it is trained without attention."""
+        groups = ("", self.rule.without, self.rule.altered)
+        score, lost, altered = (_control(self._row(corpus, group, position), position) for group in groups)
+        if score is None or lost is None or altered is None:
+            return ""
+        little = -lost.value <= self.rule.little
+        said = (
+            f"With a head that sees {self._second(corpus).words}, {'only ' if little else ''}{_points(lost)} points "
+            f"can be lost without attention ({score.value:.1f} to {score.value + lost.value:.1f} %), "
+            f"and {_points(altered)} are at inference"
+        )
+        if not little:
+            return f"{said}."
+        sure = "" if lost.low >= -self.rule.little else ", as far as the seeds tell"
+        return f"{said}: little room{sure}, which cannot show attention to matter here."
+
+    def _second(self, corpus: str) -> Second:
+        return self.rule.second.get(corpus, Second())
+
+    def _row(self, corpus: str, group: str, position: int) -> Row | None:
+        """The figure of a corpus that a control has; the model's own score has no group."""
+        found = (row for row in self.rows if (row.claim.corpus, row.claim.group) == (corpus, group))
+        return next((row for row in found if row.controls[position] is not None), None)
 
     def _pair(self, corpus: str, groups: Sequence[str], position: int) -> tuple[OverSeeds, OverSeeds] | None:
-        """Some figures of a corpus averaged for every seed, the paper's model and the control; None where one lacks."""
-        both = [
-            (row.ours, other)
-            for row in self.rows
-            if row.claim.corpus == corpus and row.claim.group in groups and row.ours is not None
-            if (other := row.controls[position]) is not None
-        ]
-        if not both:
+        """What the paper's model and the control lose of their score above chance, averaged over some figures.
+
+        In points a control that knows more would seem to lose more. None where one of the two is not there.
+        """
+        rows = [row for group in groups if (row := self._row(corpus, group, position)) is not None]
+        score = self._row(corpus, "", position)
+        both = [(row.ours, other) for row in rows if (other := row.controls[position]) and row.ours]
+        if not both or score is None or score.ours is None:
             return None
-        own, with_control = (_averaged([pair[side] for pair in both]) for side in (0, 1))
+        chance = self._second(corpus).chance
+        scores = (score.ours, score.controls[position] or score.ours)
+        own, with_control = (_averaged([pair[side].above(chance, scores[side]) for pair in both]) for side in (0, 1))
         return (own, with_control) if own.seeds and with_control.seeds else None
+
+
+def _control(row: Row | None, position: int) -> OverSeeds | None:
+    return None if row is None else row.controls[position]
+
+
+def _points(lost: OverSeeds) -> str:
+    """A loss, with its interval over seeds where there is one."""
+    half = "" if math.isnan(lost.half) else f" ± {lost.half:.1f}"
+    return f"{-lost.value:.1f}{half}".replace("-", "−")
 
 
 def _averaged(each: Sequence[OverSeeds]) -> OverSeeds:

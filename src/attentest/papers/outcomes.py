@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +13,7 @@ from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.evidence import Cell, Group, grouped
 from attentest.papers.finding import Finder, Found
 from attentest.papers.matching import Match, best, corpus_text, data_differences
+from attentest.papers.over_seeds import half_width
 from attentest.papers.resampling import Interval, contrast, difference, rescaled
 from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Sense, Side
 
@@ -21,6 +22,8 @@ __all__ = ["STATUSES", "Outcome", "Rate", "Status", "evaluate", "rate"]
 Status = Literal["agrees", "differs", "unsettled", "not run", "cannot be had"]
 STATUSES: tuple[Status, ...] = ("agrees", "differs", "unsettled", "not run", "cannot be had")
 RECALLED = "unverified: recalled, or from outside the sources at hand"
+#: Figures of every seed, with the factor that their mean counts with.
+_Parts = Sequence[tuple[float, Sequence[float]]]
 NO_VALUE = "the authors' file holds no value: a NaN in one instance blanked it"
 
 
@@ -164,20 +167,21 @@ class _Judge:
             own = left.interval
             gap = Interval(own.value - mark, own.low - mark, own.high - mark)
             also = f"{_figure(own.value)} against the mark {mark:g}"
+            parts: _Parts = [(1.0, left.per_seed)]
         else:
             right = self.finder.find(claim.corpus, rule.right)
             if isinstance(right, str):
                 return self._absent(claim, right, claim.corpus, rule.right)
-            gap = _gap(left, right, claim.key)
+            gap, parts = _gap(left, right, claim.key), _parts(left, right)
             also = f"{_figure(left.interval.value)} against {_figure(right.interval.value)}"
             match = _both(left.match, right.match)
             judged, not_judged = min(judged, right.sample.judged), max(not_judged, right.sample.not_judged)
-        return _directed(claim, match, gap, also, judged, not_judged)
+        return _directed(claim, match, self._wider(gap, parts), also, judged, not_judged)
 
     def _between(self, claim: Direction, left: Side, right: Side | None) -> Outcome:
         """A conclusion about corpora: figures averaged over those of each side that have runs."""
         sides: list[list[Found]] = []
-        named, without = [], []
+        named, without, few = [], [], []
         for side in (left, right) if right is not None else (left,):
             found = {corpus: self.finder.find(corpus, replace(side, corpora=())) for corpus in side.corpora}
             # A seed without any text to judge has no figure, and so the corpus has none.
@@ -197,12 +201,41 @@ class _Judge:
             sides.append(list(there.values()))
             mean = np.mean([one.interval.value for one in there.values()])
             named.append(f"{_figure(float(mean))} ({', '.join(there)})")
+            few += self._few(found, there)
         every = [one for side in sides for one in side]
         gap = _scaled(contrast([one.sample for one in sides[0]], [one.sample for one in sides[1]], claim.key), every[0])
         cells = Group(tuple(cell for one in every for cell in one.match.group.cells))
         words = dict.fromkeys((*(word for one in every for word in one.match.differences), *without))
         judged, not_judged = sum(one.sample.judged for one in every), sum(one.sample.not_judged for one in every)
-        return _directed(claim, Match(cells, tuple(words)), gap, " against ".join(named), judged, not_judged)
+        parts = [
+            (sign / len(side), one.per_seed) for sign, side in zip((1.0, -1.0), sides, strict=True) for one in side
+        ]
+        match, also = Match(cells, tuple(words)), " against ".join(named)
+        return _directed(claim, match, self._wider(gap, parts), also, judged, not_judged, "; ".join(few))
+
+    def _few(self, found: Mapping[str, Found | str], there: Mapping[str, Found]) -> list[str]:
+        """What a family stands on, where that is too little to settle a conclusion; a sole corpus is all there is."""
+        rule = self.rules.families
+        enough = [name for name, one in there.items() if min(one.sample.by_seed, default=0) >= rule.texts]
+        if len(enough) >= min(rule.corpora, len(found)):
+            return []
+        each = [
+            f"{name} {'none' if isinstance(one, str) else ', '.join(map(str, one.sample.by_seed))}"
+            for name, one in found.items()
+        ]
+        return [
+            f"stands on {' and '.join(there)}{' alone' if len(there) == 1 else ''} (texts by seed: {'; '.join(each)}), "
+            f"where {rule.corpora} corpora of a family with {rule.texts} texts in every seed are asked for"
+        ]
+
+    def _wider(self, gap: Interval, parts: _Parts) -> Interval:
+        """The interval that settles a direction: where the rules ask for it, no narrower than Student's over seeds."""
+        half = half_width(parts) if self.rules.settled_by == "wider" else math.nan
+        if math.isnan(half):
+            return gap
+        return Interval(
+            gap.value, float(np.minimum(gap.low, gap.value - half)), float(np.maximum(gap.high, gap.value + half))
+        )
 
     def _also(self, claim: Claim, rule: MeasureRule, group: Group) -> str:
         """The other measures that a rule wants to be read beside it."""
@@ -270,18 +303,28 @@ def _gap(left: Found, right: Found, key: str) -> Interval:
     return _scaled(difference(left.sample, other, key, same_model=left.match.group == right.match.group), left)
 
 
+def _parts(left: Found, right: Found) -> _Parts:
+    """The figures of every seed whose means make left − right; seeds of one model are paired."""
+    if left.match.group == right.match.group:
+        return [(1.0, tuple(np.subtract(left.per_seed, right.per_seed)))]
+    return [(1.0, left.per_seed), (-1.0, right.per_seed)]
+
+
 def _scaled(own: Interval, found: Found) -> Interval:
     """A figure in the paper's unit; a scale below zero turns the ends around."""
     return Interval(own.value * found.scale, *sorted((own.low * found.scale, own.high * found.scale)))
 
 
-def _directed(claim: Direction, match: Match, gap: Interval, also: str, judged: int, not_judged: int) -> Outcome:
-    """A conclusion beside our difference of its two sides."""
+def _directed(
+    claim: Direction, match: Match, gap: Interval, also: str, judged: int, not_judged: int, few: str = ""
+) -> Outcome:
+    """A conclusion beside our difference of its two sides; ``few`` says why it cannot be settled."""
     if claim.recalled:
         match = Match(match.group, (*match.differences, RECALLED))
     return replace(
         _of(claim, match),
-        status=_side(gap, claim.rule.sense, claim.rule.margin),
+        status="unsettled" if few else _side(gap, claim.rule.sense, claim.rule.margin),
+        reason=few,
         ours=gap.value,
         low=gap.low,
         high=gap.high,

@@ -55,6 +55,8 @@ class Sample:
     not_judged: int
     #: Standard deviation over instances, averaged over seeds; NaN where it has no meaning.
     spread: float = math.nan
+    #: Texts that the figure of every seed stands on; none: not counted.
+    by_seed: tuple[int, ...] = ()
 
     @property
     def per_seed(self) -> np.ndarray:

@@ -18,11 +18,13 @@ __all__ = [
     "Control",
     "CorpusRule",
     "DirectionRule",
+    "FamilyRule",
     "HeadlineRule",
     "MeasureRule",
     "NameRule",
     "Note",
     "Rules",
+    "Second",
     "Sense",
     "Side",
     "VectorsRule",
@@ -239,6 +241,15 @@ class Control:
 
 
 @dataclass(frozen=True)
+class Second:
+    """The second text of a corpus, which a control's head sees."""
+
+    words: str = "the query"
+    #: How often the commonest answer is right, in the unit of the scores.
+    chance: float = 0.0
+
+
+@dataclass(frozen=True)
 class HeadlineRule:
     """The table that comes first: some figures, ours, and ours with a control, which is in no rate."""
 
@@ -251,6 +262,20 @@ class HeadlineRule:
     drawn: str = ""
     #: The groups of figures that are read together in words: {"training without attention": [...]}.
     read: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The groups that say how much a control can lose: trained without attention, and altered at inference only.
+    without: str = ""
+    altered: str = ""
+    #: A control that loses no more than this when it is trained without attention has little room to lose any.
+    little: float = 5.0
+    second: Mapping[str, Second] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FamilyRule:
+    """What a conclusion about families of corpora must stand on: so many corpora, each with so many texts a seed."""
+
+    corpora: int = 1
+    texts: int = 0
 
 
 @dataclass(frozen=True)
@@ -271,6 +296,10 @@ class Rules:
     notes: tuple[Note, ...] = ()
     directions: tuple[DirectionRule, ...] = ()
     headline: HeadlineRule | None = None
+    #: What settles a direction: seeds and texts drawn again, or the wider of that and Student's t over seeds.
+    settled_by: Literal["draws", "wider"] = "draws"
+    #: Asked of every side that names more than one corpus.
+    families: FamilyRule = field(default_factory=FamilyRule)
 
     def measure(self, name: str, group: str = "") -> MeasureRule:
         """The measure of a figure, which for some groups is another one."""
@@ -310,6 +339,8 @@ def _check_headline(rules: Rules, file: str) -> None:
         _known(name, rules.measures, file, "headline.measures")
     if rules.headline.drawn:
         _known(rules.headline.drawn, rules.models, file, "headline.drawn")
+    for corpus in rules.headline.second:
+        _known(corpus, rules.corpora, file, "headline.second")
 
 
 def _check_side(side: Side, rules: Rules, file: str, where: str) -> None:

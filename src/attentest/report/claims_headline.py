@@ -11,7 +11,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from attentest.papers.headline import Headline, OverSeeds, Row
+from attentest.papers.headline import Headline, Row
+from attentest.papers.over_seeds import OverSeeds
 from attentest.report.tables import visible
 
 __all__ = ["HeadlineView", "headline_table"]
@@ -32,10 +33,13 @@ class HeadlineView:
         if headline is None:
             return None
         kept = None if claims is None else set(claims)
+        there = [row for row in headline.rows if any(one is not None for one in (row.ours, *row.controls))]
+        wanted = {_about(row) for row in there if kept is None or row.claim.key in kept}
+        # A change is a share of the score that it is a change of, which therefore stays beside it.
         rows = tuple(
             row
-            for row in headline.rows
-            if any(one is not None for one in (row.ours, *row.controls)) and (kept is None or row.claim.key in kept)
+            for row in there
+            if kept is None or row.claim.key in kept or (not row.claim.group and _about(row) in wanted)
         )
         return cls(replace(headline, rows=rows)) if rows else None
 
@@ -49,7 +53,8 @@ class HeadlineView:
         """What stands behind the columns' names."""
         rule = self.headline.rule
         named = [f"{rule.controls[i].name}: ours, with {rule.controls[i].words}" for i in self._controls]
-        return [f"ours: with {rule.words}", *named]
+        shares = ["shares of a loss: what each head loses of its accuracy above chance"] if named else []
+        return [f"ours: with {rule.words}", *named, *shares]
 
     @property
     def sentences(self) -> list[str]:

@@ -127,7 +127,7 @@ def _notes(view: View) -> list[Text]:
         lines += [Text(), Text("Not like for like, and so outside the agreement rate:", style="bold")]
         lines += [Text(f"[{number}] {visible(words)}", style="dim") for words, number in view.notes.items()]
     if view.remarks:
-        lines += [Text(), Text("Known about misses:", style="bold")]
+        lines += [Text(), Text("Known about misses and what is not settled:", style="bold")]
         lines += [Text(f"({letter}) {visible(words)}", style="dim") for words, letter in view.remarks.items()]
     return lines
 

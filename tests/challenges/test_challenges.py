@@ -12,12 +12,16 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination, ragged
+from attentest.challenges.layers import OF_CHECKPOINTS
 from attentest.errors import InputError
 from attentest.measures.human_agreement import Annotations
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.models.subject import DecodedReading
 from attentest.registry import text_of
+
+#: What is not asked of classifiers trained here, and why.
+WHY_NOT = dict.fromkeys(("bleu", "alignment"), "it writes no text") | dict.fromkeys(("layers", "heads"), OF_CHECKPOINTS)
 
 
 @pytest.fixture(autouse=True)
@@ -59,15 +63,15 @@ def test_every_challenge_answers_for_every_instance_or_says_why_not(name, classe
     examined = examination(classes, affine=affine)
     challenge = CHALLENGES.parse(name if name != "adversary" else "adversary(steps=20)")
     why_not = challenge.objection(examined.subject, has_rationale=True)
-    assert why_not == ("it writes no text" if name in ("bleu", "alignment") else None)
+    assert why_not == WHY_NOT.get(name)
     if why_not is not None:
         return
     examined.companions = dict.fromkeys(challenge.companions, examined.subject)
     table = challenge.examine(examined)
     assert set(table["row"].to_pylist()) == set(range(12))
     assert "not_judged" in table.column_names
-    # There is one text, so that nothing is asked of it.
-    for measure in (measure for measure in challenge.measures if not measure.column.startswith("query_")):
+    # There is one text, so that nothing is asked of it, and no attention but that on words.
+    for measure in (m for m in challenge.measures if not m.column.startswith(("query_", "on_words"))):
         assert measure.column in table.column_names
         assert set(measure.where) <= set(table.column_names)
     if name not in ("instances", "rationale", "certificates"):

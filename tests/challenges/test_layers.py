@@ -13,6 +13,7 @@ from attentest.challenges import CHALLENGES, Examination
 from attentest.challenges.heads import Heads
 from attentest.challenges.layers import Layers
 from attentest.data.batches import Encoded
+from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.models.classifier import Architecture
@@ -68,6 +69,10 @@ def test_more_and_more_layers(family: str) -> None:
     assert found.num_rows == len(BATCH) * sum(
         2 * sum(p.kind == kind for p in subject.places.places) - 1 for kind in subject.places.kinds
     )
+    by_decoder = [row for row in found.to_pylist() if row["attention"] == "decoder"]
+    assert {row["not_judged"] for row in by_decoder} <= {"one key", "fewer than two tokens"}
+    measured = {measure.where["attention"] for measure in Layers().measures_of(subject)}
+    assert measured == ({"encoder", "cross"} if family == "t5" else {"self"})
     judged = found.filter(pa.compute.is_valid(found["change"]))
     assert max(judged["change"].to_pylist()) > 1e-4
     assert all(row["not_judged"] for row in found.to_pylist() if row["change"] is None)
@@ -111,14 +116,47 @@ def test_each_head_by_itself(family: str) -> None:
         for row in rows:
             if row["change"] is not None:
                 assert row["change"] == pytest.approx(float(change[row["row"]]), abs=1e-5)
+    assert all(row["not_judged"] for row in found if row["attention"] == "decoder")
+    assert all(row["on_other_text"] == 0 for row in found if row["not_judged"] is None)
     sinks = [row["on_no_word"] for row in found if row["on_no_word"] is not None]
     assert 0 <= min(sinks) <= max(sinks) <= 1 + 1e-6
+
+
+def test_special_tokens_are_told_from_prompt_and_second_text() -> None:
+    tokens = SPLIT.table["tokens"].to_pylist()
+    split = Split.of(SPLIT.ids, tokens, [0] * len(SPLIT), second=[text[:4] for text in tokens[::-1]])
+    batch = whole(Encoded.of(split, VOCABULARY))
+    paired = build_pretrained(tiny("bert", size=len(TOKENIZER)), TOKENIZER, VOCABULARY, pair=True)
+    asked = build_pretrained(
+        tiny("gpt2-lm", size=len(TOKENIZER)), TOKENIZER, VOCABULARY, answers=["word1", "word2"], prompt="x {text} x x"
+    )
+    ends = torch.tensor([TOKENIZER.cls_token_id, TOKENIZER.sep_token_id])
+    for subject, given in ((paired, batch), (asked, BATCH)):
+        layout = subject.pieces.layout(given)
+        assert torch.equal(layout.special, layout.mask & torch.isin(layout.ids, ends))
+        assert torch.equal(layout.special | layout.other | (layout.owner >= 0), layout.mask)
+        assert layout.other.any(-1).all()
+        with torch.no_grad():
+            reading = subject.read(given)
+        found = Heads().examine(Examination(subject, given, reading, 0, SPLIT.table["tokens"].chunk(0))).to_pylist()
+        kept: dict[int, torch.Tensor] = {}
+
+        def keep(weights, values, allowed, kept=kept):
+            kept[0] = weights
+            return weights, values
+
+        with torch.no_grad():
+            subject.logits(given, {0: keep})
+        for row in (row for row in found if row["layer"] == 1 and row["not_judged"] is None):
+            weights = kept[0][row["row"], row["head"] - 1][layout.mask[row["row"]]]
+            wanted = [float(weights[:, part[row["row"]]].sum(-1).mean()) for part in (layout.special, layout.other)]
+            assert [row["on_no_word"], row["on_other_text"]] == pytest.approx(wanted, abs=1e-5)
 
 
 def test_models_without_layers_say_so() -> None:
     model, _ = classifier(Architecture(embedding=5), SPLIT)
     for name in ("layers", "heads"):
-        assert "transformers" in CHALLENGES.parse(name).objection(model, has_rationale=False)
+        assert "Transformers" in CHALLENGES.parse(name).objection(model, has_rationale=False)
     with pytest.raises(InputError, match="replacement='none'"):
         Layers("none")
     with pytest.raises(InputError, match="replacement='none'"):
@@ -139,3 +177,18 @@ def test_the_curve_is_drawn_on_the_page(tmp_path) -> None:
     points = drawn["layer"][1]["data"]["values"]
     assert [point["layers"] for point in points] == [0, 1, 2, 3] * 2
     assert all(0 <= point["value"] <= 1 for point in points)
+
+
+def test_an_audit_says_what_it_examined_what_it_held_and_what_was_cut(tmp_path) -> None:
+    import attentest
+
+    texts = ["word1 word2 " + "word" * 9, "word4 word5", "word7 word8 word9 word1"]
+    done = attentest.audit(
+        tiny("bert", size=len(TOKENIZER)), TOKENIZER, texts, [0, 1, 0], challenges=["uniform"], runs=tmp_path
+    )
+    page = done.report.read_text("utf-8")
+    assert "Examined here is layer 3: one row of one layer." in page
+    assert "of this attention lies on no word and was held" in page
+    assert done.folder.record["fields"]["model"]["cut_short"].startswith("1 texts have words of more than 16 pieces")
+    shares = done.folder.findings("instances").table["on_words"].to_pylist()
+    assert all(0 < share < 1 for share in shares)

@@ -10,10 +10,14 @@ from tests.pairs import made_up_pairs, pair_model
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination
+from attentest.challenges.layers import OF_CHECKPOINTS
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
+
+#: What is not asked of classifiers trained here, and why.
+WHY_NOT = dict.fromkeys(("bleu", "alignment"), "it writes no text") | dict.fromkeys(("layers", "heads"), OF_CHECKPOINTS)
 
 
 @pytest.fixture(autouse=True)
@@ -44,14 +48,15 @@ def test_every_challenge_answers_for_every_pair_or_says_why_not(name, head, quer
     examined = examination(head, query, attention, classes)
     challenge = CHALLENGES.parse("adversary(steps=20)" if name == "adversary" else name)
     why_not = challenge.objection(examined.subject, has_rationale=True)
-    assert why_not == ("it writes no text" if name in ("bleu", "alignment") else None)
+    assert why_not == WHY_NOT.get(name)
     if why_not is not None:
         return
     examined.companions = dict.fromkeys(challenge.companions, examined.subject)
     table = challenge.examine(examined)
     assert set(table["row"].to_pylist()) == set(range(7))
     missing = {measure.column for measure in challenge.measures} - set(table.column_names)
-    assert all(column.startswith(("single_", "ceiling_")) for column in missing)  # of people's marks: there are none
+    # Of people's marks, and of attention on others than words: there are none.
+    assert all(column.startswith(("single_", "ceiling_", "on_words")) for column in missing)
 
 
 def test_the_adversary_is_certified_where_the_head_is_affine_and_searched_where_it_is_not():

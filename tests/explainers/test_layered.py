@@ -126,6 +126,7 @@ def test_flow_of_texts_and_its_limits(models) -> None:
     found = scores(subject, "attention_flow")
     assert (found.scores[BATCH.mask] > 0).all()
     assert (found.certificate["rounding"] < 1e-5).all()
+    assert (found.certificate["rounding"] > 1e-8).all()
     with pytest.raises(InputError, match="longest=3"):
         scores(subject, "attention_flow(longest=3)")
 

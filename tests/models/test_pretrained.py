@@ -9,18 +9,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.conftest import made_up_split, whole
 from tests.pretrained import FAMILIES, LANGUAGE, tiny, tokenizer_of
 
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
-from attentest.data.vocabulary import Vocabulary
+from attentest.data.vocabulary import END, UNKNOWN, Vocabulary
 from attentest.errors import InputError
 from attentest.models.copies import copies
 from attentest.models.deletion import encoded_without_each
 from attentest.models.pretrained.building import build_pretrained, longest_allowed, self_test
 from attentest.models.pretrained.checkpoint import load_checkpoint
+from attentest.models.pretrained.pieces import MOST, Layout, frame_of, pieces_of
 from attentest.models.pretrained.pretrained import Pretrained, PretrainedReading
+from attentest.models.pretrained.site import ROWS, Site, look, overwritten
 
 TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(6, 1, 9)
@@ -277,3 +281,64 @@ def test_real_weights_where_a_package_carries_them() -> None:
     layout = subject.pieces.layout(batch)
     for row, text in enumerate(texts):
         assert layout.ids[row][layout.mask[row]].tolist() == tokenizer(text)["input_ids"]
+
+
+@st.composite
+def attentions(draw: st.DrawFn):
+    """A layout of words and frame, weights of heads and rows over its slots (some of them nothing), and new ones."""
+    seed = draw(st.integers(0, 2**31))
+    texts, heads, words = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    chance = torch.Generator().manual_seed(seed)
+    owner = torch.tensor([-1, *sorted([*range(words), *draw(st.lists(st.integers(0, words - 1), max_size=3))]), -1])
+    slots, ids = len(owner), torch.zeros(texts, len(owner), dtype=torch.long)
+    layout = Layout(ids, ids, ids == 0, owner.expand(texts, -1), ids, words)
+    allowed = torch.ones(texts, slots, slots, dtype=torch.bool)
+    if draw(st.booleans()):
+        allowed = allowed.tril()
+    sharp = draw(st.sampled_from([0.5, 5.0, 200.0]))
+    scores = sharp * torch.randn(texts, heads, slots, slots, generator=chance)
+    weights = scores.masked_fill(~allowed[:, None], -torch.inf).softmax(-1)
+    new = torch.rand(texts, words, generator=chance) * (torch.rand(texts, words, generator=chance) < 0.6)
+    new[:, draw(st.integers(0, words - 1))] += 0.1
+    site = Site(0, draw(st.sampled_from([None, 0])), draw(st.sampled_from(ROWS)))
+    return site, layout, weights, new / new.sum(-1, keepdim=True), allowed
+
+
+@settings(deadline=None)
+@given(attentions())
+def test_every_row_stays_a_distribution(made) -> None:
+    """Rows keep what their words had, whatever is asked for; own weights put back change nothing."""
+    site, layout, weights, new, allowed = made
+    seen = look(site, layout, torch.ones_like(new, dtype=torch.bool), weights, torch.zeros(*weights.shape[:3], 2))
+    leaf = new.clone().requires_grad_()
+    put = overwritten(site, layout, seen.mass, leaf * seen.total[:, None], weights, allowed)
+    (slope,) = torch.autograd.grad((put * torch.linspace(0, 1, put.shape[-1])).sum(), leaf)
+    assert torch.isfinite(slope).all()
+    put = put.detach()
+    torch.testing.assert_close(put.sum(-1), weights.sum(-1))
+    torch.testing.assert_close(layout.pooled(put).sum(-1), layout.pooled(weights).sum(-1))
+    assert put.min() >= 0
+    assert put.max() <= 1 + 1e-5
+    assert (put.masked_fill(allowed[:, None], 0.0) == 0).all()
+    assert torch.equal(put[..., layout.owner[0] < 0], weights[..., layout.owner[0] < 0])
+    same = overwritten(site, layout, seen.mass, seen.weights * seen.total[:, None], weights, allowed)
+    torch.testing.assert_close(same, weights)
+    none = overwritten(site, layout, seen.mass, torch.zeros_like(new), weights, allowed)
+    chosen = site.heads(weights.shape[1])[None, :, None] & site.chosen_rows(layout, weights.shape[2])[:, None]
+    assert (layout.pooled(none)[chosen] == 0).all()
+    if site.head is not None and site.rows != "all" and bool((seen.total > 1e-6).all()):
+        again = look(site, layout, torch.ones_like(new, dtype=torch.bool), put, torch.zeros(*weights.shape[:3], 2))
+        row = site.chosen_rows(layout, weights.shape[2])
+        reachable = (new > 0) <= (layout.pooled(allowed[row].float()) > 0)
+        literal = reachable.all(-1)
+        torch.testing.assert_close(again.weights[literal], new[literal], atol=1e-5, rtol=1e-4)
+
+
+def test_an_unknown_piece_of_number_zero_and_words_of_very_many_pieces() -> None:
+    tokenizer = tokenizer_of()
+    tokenizer.unk_token = "<pad>"
+    frame = frame_of(tokenizer, pair=False)
+    pieces = pieces_of(tokenizer, ("", "", "", "", "word1", "word" * 9, "w"), frame, 0)
+    assert pieces.table[UNKNOWN, 0] == tokenizer.unk_token_id == 0
+    assert pieces.cut == (END + 2,)
+    assert int(pieces.counts[END + 2]) == MOST == pieces.most

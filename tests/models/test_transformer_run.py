@@ -60,6 +60,7 @@ def test_it_is_audited_as_any_translator(site: str, forced: str, tmp_path: Path)
         corpus=corpus(), decoder=SMALL, epochs=1, batch_size=4, challenges=asked, site=site, forced=forced
     )
     folder = execute(run, tmp_path)
+    assert folder.record["fields"]["site"] == (site or run.architecture.sites[0])
     # The links are to the words of the corpus.
     assert set(folder.record.get("not_applicable", {})) == ({"alignment"} if forced == "own" else set())
     names = {name.partition("-")[0] for name in folder.challenges}

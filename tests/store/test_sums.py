@@ -138,3 +138,19 @@ def test_ids_that_are_no_steps_are_drawn_one_by_one() -> None:
     assert sentences_of(pa.table({"id": ["a@0", "a@1", "b@0"]})).tolist() == [0, 0, 1]  # type: ignore[union-attr]
     means = by_sentence(np.array([1.0, np.nan, 3.0, np.nan]), np.array([0, 0, 1, 2]))
     np.testing.assert_array_equal(means, [1.0, 3.0, np.nan])
+
+
+@pytest.mark.parametrize("statistic", ["mean", "fraction"])
+def test_rows_of_one_text_are_drawn_together(statistic: str) -> None:
+    """Ten copies of every text say no more than one; without ``together`` they would seem to."""
+    values = np.random.default_rng(0).random(60) < 0.4
+    table = pa.table({"id": [f"t{i}" for i in range(60)] * 10, "yes": np.tile(values, 10)})
+    one = Findings("heads", (), table[:60])
+    every = Findings("heads", (), table)
+    apart, together = Measure("", "yes", statistic, ""), Measure("", "yes", statistic, "", together="id")
+    alone, blind, found = estimate(one, together), estimate(every, apart), estimate(every, together)
+    assert alone == estimate(one, apart)
+    assert found.value == pytest.approx(values.mean())
+    assert found.method.endswith("by text")
+    assert found.high - found.low == pytest.approx(alone.high - alone.low, rel=0.15)
+    assert found.high - found.low > 2 * (blind.high - blind.low)

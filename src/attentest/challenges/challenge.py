@@ -144,6 +144,10 @@ class Challenge(ABC):
     def measures(self) -> tuple[Measure, ...]:
         """The numbers that may be computed from the findings."""
 
+    def measures_of(self, subject: Subject) -> tuple[Measure, ...]:
+        """Those of the measures that this subject's findings have rows for."""
+        return self.measures
+
     @property
     def explained_by(self) -> tuple[str, ...]:
         """The explainers whose scores it reads: their code decides its findings too."""

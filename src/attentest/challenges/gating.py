@@ -47,7 +47,7 @@ class Gating(Challenge):
 
     name: ClassVar[str] = "gating"
     question: ClassVar[str] = "Is a token's weight a function of its own state alone?"
-    reference: ClassVar[str] = "Vashishth et al. 2019, section 3"
+    reference: ClassVar[str] = "Vashishth et al. 2019, section 4 (Proposition 4.1)"
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.layers import KINDS, OF_CHECKPOINTS, ONE_KEY, of_kinds
 from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
 from attentest.models.pretrained.attending import Edit
+from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.pretrained.replacing import REPLACEMENTS, replacing
 from attentest.models.subject import Subject
@@ -39,47 +43,61 @@ class Heads(Challenge):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Over all heads; which of them matter is in the findings."""
-        return (
-            Measure("change", "change", "mean", "change of ŷ (TVD) when one head's attention is replaced"),
-            Measure("flipped", "flipped", "fraction", "share of decisions that one head's attention decides"),
-            Measure("on_no_word", "on_no_word", "mean", "share of a head's attention on special tokens (sinks)"),
-        )
+        """Over all heads of a kind of attention; which of them matter is in the findings."""
+        return tuple(self._measures())
+
+    def _measures(self) -> Iterator[Measure]:
+        for kind in KINDS:
+            before, of = ("", "") if kind == "self" else (f"{kind}.", f"{kind}: ")
+            for name, statistic, words in (
+                ("change", "mean", "change of ŷ (TVD) when one head's attention is replaced"),
+                ("flipped", "fraction", "share of decisions that one head's attention decides"),
+                ("on_no_word", "mean", "share of a head's attention on special tokens (sinks)"),
+                ("on_other_text", "mean", "share of a head's attention on the prompt and the second text"),
+            ):
+                where = {"attention": kind}
+                yield Measure(f"{before}{name}", name, statistic, f"{of}{words}", where, together="id")  # type: ignore[arg-type]
+
+    def measures_of(self, subject: Subject) -> tuple[Measure, ...]:
+        """Those of the kinds of attention that the model has."""
+        return of_kinds(self.measures, subject)
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs heads."""
-        return None if isinstance(subject, Pretrained) else "the model has no heads, as transformers have"
+        return None if isinstance(subject, Pretrained) else OF_CHECKPOINTS
 
     def examine(self, examination: Examination) -> pa.Table:
         """One pass for every head, layers below it passed over."""
         subject = examination.subject
         assert isinstance(subject, Pretrained)
-        batch, places = examination.batch, subject.places.places
-        sinks: dict[int, Tensor] = {}
-        below = subject.layers(
-            batch, {place: _sink(sinks, place, subject, examination) for place in range(len(places))}
-        )
+        batch, places, layout = examination.batch, subject.places.places, subject.pieces.layout(examination.batch)
+        off: dict[int, tuple[Tensor, Tensor]] = {}
+        seen = [number for number, place in enumerate(places) if place.kind != "decoder"]
+        below = subject.layers(batch, {number: _off_words(off, number, layout) for number in seen})
         tables = []
         for number, place in enumerate(places):
             known = {layer: output for layer, output in below.items() if layer < place.layer}
             whole = replacing(self.replacement, number, batch.keys, examination.seed, "heads")
             for head in range(place.heads):
-                logits = subject.logits(batch, {number: _only(whole, head)}, known).double()
                 about = (place.kind or "self", place.number, head + 1)
-                tables.append(_rows(examination, about, logits, sinks[number][:, head]))
+                if number not in off:
+                    tables.append(_rows(examination, about, None))
+                    continue
+                logits = subject.logits(batch, {number: _only(whole, head)}, known).double()
+                special, other = (part[:, head] for part in off[number])
+                tables.append(_rows(examination, about, (logits, special, other)))
         return pa.concat_tables(tables)
 
 
-def _sink(found: dict[int, Tensor], place: int, subject: Pretrained, examination: Examination) -> Edit:
-    """Notes how much of every head's attention lies on slots of no word, mean over real rows; changes nothing."""
-    layout = subject.pieces.layout(examination.batch)
+def _off_words(found: dict[int, tuple[Tensor, Tensor]], place: int, layout: Layout) -> Edit:
+    """Notes how much of every head's attention lies on special tokens and on other texts, mean over real rows."""
 
     def note(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
-        of_slots = weights.shape[-1] == layout.mask.shape[1]
-        frame = (layout.owner < 0).to(weights.dtype) if of_slots else weights.new_ones(len(weights), weights.shape[-1])
         rows = layout.mask if weights.shape[2] == layout.mask.shape[1] else torch.ones_like(weights[:, 0, :, 0]).bool()
-        on_frame = (weights * frame[:, None, None]).sum(-1)
-        found[place] = (on_frame * rows[:, None]).sum(-1) / rows.sum(-1, keepdim=True).clamp(min=1)
+        share = rows.to(weights.dtype) / rows.sum(-1, keepdim=True).clamp(min=1)
+        mean = (share[:, None, None] @ weights)[:, :, 0]
+        special, other = (mean.where(part[:, None], 0.0).sum(-1) for part in (layout.special, layout.other))
+        found[place] = special, other
         return weights, values
 
     return note
@@ -96,19 +114,23 @@ def _only(edit: Edit, head: int) -> Edit:
     return one
 
 
-def _rows(examination: Examination, about: tuple[str, int, int], logits: Tensor, sink: Tensor) -> pa.Table:
-    own, judged, size = examination.reading.predicted, ~examination.single, len(logits)
-    change = total_variation(logits.softmax(-1), examination.reading.logits.double().softmax(-1))
-    kind, layer, head = about
+def _rows(
+    examination: Examination, about: tuple[str, int, int], found: tuple[Tensor, Tensor, Tensor] | None
+) -> pa.Table:
+    own, size, (kind, layer, head) = examination.reading.logits.double(), len(examination.batch), about
+    one_key = np.full(size, found is None)
+    judged = ~(examination.single | one_key)
+    logits, special, other = (own, own[:, 0], own[:, 0]) if found is None else found
     return pa.table(
         {
             "row": examination.rows,
             "attention": pa.array([kind] * size, pa.string()),
             "layer": pa.array([layer] * size, pa.int32()),
             "head": pa.array([head] * size, pa.int32()),
-            "change": numbers(change, judged),
-            "flipped": flags(logits.argmax(-1) != own, judged),
-            "on_no_word": numbers(sink, judged),
-            "not_judged": reasons((examination.single, "fewer than two tokens")),
+            "change": numbers(total_variation(logits.softmax(-1), own.softmax(-1)), judged),
+            "flipped": flags(logits.argmax(-1) != own.argmax(-1), judged),
+            "on_no_word": numbers(special, judged),
+            "on_other_text": numbers(other, judged),
+            "not_judged": reasons((examination.single, "fewer than two tokens"), (one_key, ONE_KEY)),
         }
     )

@@ -41,10 +41,11 @@ class Instances(Challenge):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How often the model is right, and how peaked its attention is."""
+        """How often the model is right, how peaked its attention is, and how much of it lies on words."""
         return (
             Measure("accuracy", "correct", "fraction", "share of correct predictions"),
             Measure("max_attention", "max_attention", "mean", "largest attention weight of an instance"),
+            Measure("on_words", "on_words", "mean", "share of attention on words; the rest is held (transformers)"),
         )
 
     def examine(self, examination: Examination) -> pa.Table:
@@ -57,6 +58,8 @@ class Instances(Challenge):
             "confidence": numbers(examination.probabilities.amax(-1)),
             "max_attention": numbers(largest(examination.weights)),
         }
+        if reading.on_words is not None:
+            columns["on_words"] = numbers(reading.on_words)
         if (probabilities := distribution(examination.probabilities)) is not None:
             columns["probabilities"] = probabilities
         if examination.vocabulary is not None and examination.vocabulary.target is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
@@ -18,8 +19,12 @@ from attentest.models.pretrained.replacing import REPLACEMENTS, replacing
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
 
-__all__ = ["Layers"]
+__all__ = ["KINDS", "OF_CHECKPOINTS", "ONE_KEY", "Layers", "of_kinds"]
 
+#: The kinds of attention that are measured, each by itself. A decoder's own is not: it begins with one word, one key.
+KINDS = ("self", "encoder", "cross")
+ONE_KEY = "one key"
+OF_CHECKPOINTS = "this is for checkpoints of the Transformers library, not for others, such as translators trained here"
 #: The names of the sets of layers that are the same in every model.
 ENDS = ("first 1", "last 1", "all")
 
@@ -33,7 +38,7 @@ class Layers(Challenge):
 
     name: ClassVar[str] = "layers"
     question: ClassVar[str] = "Does the prediction change when the attention of more and more layers is replaced?"
-    reference: ClassVar[str] = "Vashishth et al. 2019, section 5.3 and Figure 4"
+    reference: ClassVar[str] = "Vashishth et al. 2019, section 4.3 and Figure 4"
     replacement: str = "permutation"
     #: How often weights are drawn for each text; even weights are drawn once.
     draws: int = 1
@@ -46,21 +51,34 @@ class Layers(Challenge):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """For one layer at either end, and for all of them."""
+        """For one layer at either end, and for all of them; kinds of attention are never pooled."""
         return tuple(self._measures())
 
     def _measures(self) -> Iterator[Measure]:
-        for ends in ENDS:
-            where, said = {"replaced": ends}, "of all layers" if ends == "all" else f"of the {ends.split()[0]} layer"
-            yield Measure(f"{ends}.change", "change", "mean", f"{ends}: change of ŷ (TVD), attention {said}", where)
-            yield Measure(f"{ends}.flips", "flips", "mean", f"{ends}: share of decisions that turn", where)
-            yield Measure(f"{ends}.accuracy", "correct_after", "mean", f"{ends}: share of correct predictions", where)
-        own = "share of correct predictions, own attention"
-        yield Measure("accuracy", "correct", "fraction", own, {"replaced": "all"})
+        for kind in KINDS:
+            before = "" if kind == "self" else f"{kind}."
+            of = "" if kind == "self" else f"{kind}: "
+            own = f"{of}share of correct predictions, own attention"
+            for ends in ENDS:
+                where = {"attention": kind, "replaced": ends}
+                said = "of all layers" if ends == "all" else f"of the {ends.split()[0]} layer"
+                for name, column, words in (
+                    ("change", "change", f"change of ŷ (TVD), attention {said}"),
+                    ("flips", "flips", "share of decisions that turn"),
+                    ("accuracy", "correct_after", "share of correct predictions"),
+                ):
+                    told = f"{of}{ends}: {words}"
+                    yield Measure(f"{before}{ends}.{name}", column, "mean", told, where, together="id")
+            every = {"attention": kind, "replaced": "all"}
+            yield Measure(f"{before}accuracy", "correct", "fraction", own, every, together="id")
+
+    def measures_of(self, subject: Subject) -> tuple[Measure, ...]:
+        """Those of the kinds of attention that the model has."""
+        return of_kinds(self.measures, subject)
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs layers."""
-        return None if isinstance(subject, Pretrained) else "the model has no layers of attention, as transformers have"
+        return None if isinstance(subject, Pretrained) else OF_CHECKPOINTS
 
     def examine(self, examination: Examination) -> pa.Table:
         """One pass for every set of layers and draw."""
@@ -76,7 +94,7 @@ class Layers(Challenge):
                     if every and direction == "last":
                         continue
                     name = "all" if every else f"{direction} {count}"
-                    found = self._replaced(examination, subject, chosen)
+                    found = None if kind == "decoder" else self._replaced(examination, subject, chosen)
                     tables.append(self._rows(examination, kind, name, direction, count, found))
         return pa.concat_tables(tables)
 
@@ -91,11 +109,15 @@ class Layers(Challenge):
         return torch.stack(parts, dim=1)
 
     def _rows(
-        self, examination: Examination, kind: str, name: str, direction: str, count: int, logits: Tensor
+        self, examination: Examination, kind: str, name: str, direction: str, count: int, found: Tensor | None
     ) -> pa.Table:
-        labels, own, judged = examination.batch.labels, examination.reading.predicted, ~examination.single
-        decided, size = logits.argmax(-1), len(labels)
-        change = total_variation(logits.softmax(-1), examination.reading.logits.double().softmax(-1)[:, None])
+        labels, own, size = examination.batch.labels, examination.reading.predicted, len(examination.batch)
+        one_key = np.full(size, found is None)
+        judged = ~(examination.single | one_key)
+        logits = examination.reading.logits.double()
+        after = logits[:, None] if found is None else found
+        decided = after.argmax(-1)
+        change = total_variation(after.softmax(-1), logits.softmax(-1)[:, None])
         return pa.table(
             {
                 "row": examination.rows,
@@ -108,6 +130,13 @@ class Layers(Challenge):
                 "flips": numbers((decided != own[:, None]).double().mean(-1), judged),
                 "correct": flags(own == labels, judged),
                 "correct_after": numbers((decided == labels[:, None]).double().mean(-1), judged),
-                "not_judged": reasons((examination.single, "fewer than two tokens")),
+                "not_judged": reasons((examination.single, "fewer than two tokens"), (one_key, ONE_KEY)),
             }
         )
+
+
+def of_kinds(measures: tuple[Measure, ...], subject: Subject) -> tuple[Measure, ...]:
+    """The measures of those kinds of attention that a model has."""
+    assert isinstance(subject, Pretrained)
+    kinds = {kind or "self" for kind in subject.places.kinds}
+    return tuple(measure for measure in measures if measure.where["attention"] in kinds)

@@ -227,6 +227,8 @@ def introduce(run: Run, terminal: Terminal) -> None:
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
     writes = f", {model['decoder']} decoder" if model.get("decoder") else ""
     terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{writes}, {run.made}")
+    if cut := model.get("cut_short"):
+        terminal.say(f"        {cut}")
     if corpus["task"] == "translate" and 0 < run.limit < (size := len(run.corpus[run.split])):
         terminal.say(f"        {run.limit} of {size} sentences are examined, step by step (--limit 0: all)")
     if seen := run.seen_in_training():

@@ -27,8 +27,9 @@ SCALE = 100_000_000
 class AttentionFlow(Explainer):
     """The maximum flow from the output's row, through ½A + ½I of every layer, to each of a word's pieces, summed.
 
-    Widths are rounded to 1e-8, which changes a flow by at most half of that for every pipe of a cut: the certificate's
-    ``rounding``.
+    Widths are rounded to 1e-8, which changes a flow by at most half of that for every pipe of a cut, and a cut has at
+    most ⌈L/2⌉·T² pipes between layers. With the T pipes of the source, which are rounded down, that bounds the error:
+    the certificate's ``rounding``.
     """
 
     name: ClassVar[str] = "attention_flow"
@@ -64,7 +65,8 @@ class AttentionFlow(Explainer):
             for text, length in enumerate(lengths):
                 flows[text, :length] = _flows(pipes[text, :, :length, :length], chosen[text, :length])
             found = torch.from_numpy(flows).to(layout.mask.device)
-            rounding = layout.lengths.double() ** 2 / (2 * SCALE)
+            sizes, deepest = layout.lengths.double(), (pipes.shape[1] + 1) // 2
+            rounding = (deepest * sizes**2 / 2 + sizes) / SCALE
             return Attribution(layout.pooled(found), {"rounding": rounding})
 
         return by_rows(model, batch, work)

@@ -37,7 +37,6 @@ class AttentionMean(Explainer):
         def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
             total: list[Tensor] = []
             see_every(model, layout, lambda place, weights: total.append(weights.mean(1)))
-            words, frame = of_words(model, layout, torch.stack(total).mean(0))
-            return Attribution(words, {"on_no_word": frame})
+            return of_words(model, layout, torch.stack(total).mean(0))
 
         return by_rows(model, batch, work)

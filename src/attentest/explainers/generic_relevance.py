@@ -22,11 +22,14 @@ __all__ = ["GenericRelevance"]
 
 @dataclass(frozen=True)
 class GenericRelevance(Explainer):
-    """R ← R + Ē_h[(∂ŷ/∂A ⊙ A)⁺] R, from R = I through the layers; the output's row less its own place."""
+    """R ← R + Ē_h[(∂ŷ/∂A ⊙ A)⁺] R, from R = I through the layers; the output's row less its own place.
+
+    The slope is that of the class's log-odds, as of all explainers here; Chefer et al. take that of its logit.
+    """
 
     name: ClassVar[str] = "generic_relevance"
     summary: ClassVar[str] = "attention times its gradient, where positive, carried through the layers"
-    reference: ClassVar[str] = "Chefer et al. 2021, the rule for self-attention"
+    reference: ClassVar[str] = "Chefer et al. 2021, the rule for self-attention, of the log-odds"
     cost: ClassVar[str] = "one forward and one backward pass"
 
     def explain(
@@ -47,7 +50,6 @@ class GenericRelevance(Explainer):
             for weights, slope in zip(kept, slopes, strict=True):
                 relevance = relevance + (weights * slope).detach().clamp(min=0).mean(1) @ relevance
             own = torch.eye(size, device=relevance.device, dtype=relevance.dtype)
-            words, frame = of_words(model, layout, relevance - own)
-            return Attribution(words, {"on_no_word": frame})
+            return of_words(model, layout, relevance - own)
 
         return by_rows(model, batch, work)

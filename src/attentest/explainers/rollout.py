@@ -42,7 +42,6 @@ class Rollout(Explainer):
                 rolled[:] = [mixed if not rolled else mixed @ rolled[0]]
 
             see_every(model, layout, see)
-            words, frame = of_words(model, layout, rolled[0])
-            return Attribution(words, {"on_no_word": frame})
+            return of_words(model, layout, rolled[0])
 
         return by_rows(model, batch, work)

@@ -27,7 +27,10 @@ CELLS = 20_000_000
 def layered(subject: Subject, name: str) -> Pretrained:
     """The subject as a transformer of one stack; any other is refused."""
     if not isinstance(subject, Pretrained):
-        raise NotApplicable(f"{name} follows attention through layers, which this model has not. Use attention.")
+        raise NotApplicable(
+            f"{name} follows attention through layers: it is for checkpoints of the Transformers library, not for "
+            "other models, such as translators trained here. Use attention."
+        )
     if subject.start is not None:
         raise NotApplicable(f"{name} follows one stack of layers, and this model has two. Use attention.")
     return subject
@@ -71,14 +74,17 @@ def mixed_with_itself(weights: Float[Tensor, "batch head query key"]) -> Float[T
     return (mean + torch.eye(mean.shape[-1], device=mean.device, dtype=mean.dtype)) / 2
 
 
-def of_words(
-    subject: Pretrained, layout: Layout, matrix: Float[Tensor, "batch query slot"]
-) -> tuple[Float[Tensor, "batch word"], Float[Tensor, " batch"]]:
-    """The site's row of a matrix over slots, summed over words, and the share of it that lies on no word."""
+def of_words(subject: Pretrained, layout: Layout, matrix: Float[Tensor, "batch query slot"]) -> Attribution:
+    """The site's row of a matrix over slots, summed over words.
+
+    The certificate says what share of it lies on no word (special tokens), and on other texts (prompt, second text).
+    """
     row = row_of(subject.site, layout, matrix)
-    words = layout.pooled(row)
-    total = row.where(layout.mask, 0.0).sum(-1)
-    return words, 1 - words.sum(-1) / total.clamp(min=1e-30)
+    total = row.where(layout.mask, 0.0).sum(-1).clamp(min=1e-30)
+    parts = {"on_no_word": layout.special, "on_other_text": layout.other}
+    return Attribution(
+        layout.pooled(row), {name: row.where(slots, 0.0).sum(-1) / total for name, slots in parts.items()}
+    )
 
 
 def row_of(site: Site, layout: Layout, matrix: Float[Tensor, "batch query slot"]) -> Float[Tensor, "batch slot"]:

@@ -55,6 +55,11 @@ class Reading(ABC):
         """The predicted class; a tie goes to the lowest."""
         return self.logits.argmax(-1)
 
+    @property
+    def on_words(self) -> Float[Tensor, " batch"] | None:
+        """The share of attention that lies on words, where some of it may lie elsewhere and is held; else None."""
+        return None
+
     def pooled(
         self, scores: Shaped[Tensor, "batch *alternative position"]
     ) -> Shaped[Tensor, "batch *alternative token"]:

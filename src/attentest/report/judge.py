@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attentest.errors import StorageError
-from attentest.report.lines import lines_of, percent
-from attentest.report.thresholds import FEWEST, THRESHOLDS
+from attentest.report.held import why_open
+from attentest.report.lines import lines_of
+from attentest.report.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.report.verdict import Goal, Line, Verdict, items_of, of_steps, writes
 from attentest.report.weighing import UNKNOWN, UNSETTLED, Weighed, bounded, remarks, weigh
 from attentest.store.folder import RunFolder
@@ -47,7 +48,8 @@ def judge(run: RunFolder) -> Verdict:
     better = next((line.better for line in lines if line.key == "saliency"), ())
     reason = bounded(_reason(weighed, better), "reason", lines)
     check = bounded(_check(weighed), "check", lines)
-    goals = (reason, check, bounded(_one_reason(weighed, reason, lines), "one", lines))
+    one = bounded(_one_reason(weighed, reason, lines), "one", lines)
+    goals = tuple(why_open(goal, TOO_FEW, lines) for goal in (reason, check, one))
     fields = run.record["fields"]
     sentences = sentences_of(run.findings(name).table) if writes(fields) else None
     closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())))

@@ -19,7 +19,7 @@ DIRECTIONS = {"first": "from the first layer", "last": "from the last layer"}
 def layers_curve(layers: Findings) -> alt.LayerChart:
     """Correct predictions with 95 % intervals, by the number of layers replaced: a line for every direction."""
     table = layers.table
-    kinds = pc.unique(table["attention"]).to_pylist()
+    kinds = pc.unique(table.filter(pc.is_valid(table["change"]))["attention"]).to_pylist()
     rows: list[dict[str, Any]] = []
     for kind in kinds:
         most = int(pc.max(table.filter(pc.equal(table["attention"], kind))["layers"]).as_py())

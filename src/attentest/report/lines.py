@@ -13,10 +13,11 @@ from attentest.measures.bootstrap import bootstrap_paired_difference
 from attentest.report.erasure import order_line
 from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
 from attentest.report.gating import gating_line
+from attentest.report.held import dependence, held_line, named, on_words, site_of
 from attentest.report.marks import rationale_line
 from attentest.report.saliency import saliency_line
 from attentest.report.seeds import Seeds
-from attentest.report.thresholds import FEWEST, said, tone_of
+from attentest.report.thresholds import FEWEST, percent, said, tone_of
 from attentest.report.translation import alignment_line, bleu_line
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
@@ -33,15 +34,6 @@ READ = (
 )
 
 
-def percent(share: float) -> str:
-    """A share as a percentage a person would say."""
-    if 0 < share < 0.01:
-        return "under 1\u00a0%"
-    if 0.99 < share < 1:
-        return "over 99\u00a0%"
-    return f"{100 * share:.0f}\u00a0%"
-
-
 def accuracy_line(instances: Findings) -> Line:
     """Is the model worth asking about?"""
     right = estimate(instances, "accuracy")
@@ -56,7 +48,7 @@ def accuracy_line(instances: Findings) -> Line:
     return Line("accuracy", "Does the model predict well?", f"{right} correct", reading, "context", right, "setting")
 
 
-def uniform_line(uniform: Findings) -> Line:
+def uniform_line(uniform: Findings, share: Estimate | None = None) -> Line:
     """Does the output change without attention?"""
     flipped, before, after = (estimate(uniform, m) for m in ("flipped", "accuracy", "accuracy_uniform"))
     words = {
@@ -64,19 +56,19 @@ def uniform_line(uniform: Findings) -> Line:
         "against": "Switching attention off changes almost no decision: where the model looks hardly shows.",
         "mixed": "Switching attention off changes some decisions.",
     }
-    tone = tone_of("flips", flipped)
+    tone, reading = dependence(words, "flips", flipped, share)
     return Line(
         "uniform",
         "Do decisions change without attention? (uniform weights)",
         f"{flipped} of decisions change",
-        f"{said(words, tone, flipped)} Accuracy {before.value:.3f} → {after.value:.3f}.",
+        f"{reading} Accuracy {before.value:.3f} → {after.value:.3f}.",
         tone,
         flipped,
         "states",
     )
 
 
-def permutation_line(permutation: Findings) -> Line:
+def permutation_line(permutation: Findings, share: Estimate | None = None) -> Line:
     """Does it matter which state gets which weight?"""
     change, flips = (estimate(permutation, m) for m in ("median_change", "flips"))
     words = {
@@ -84,12 +76,12 @@ def permutation_line(permutation: Findings) -> Line:
         "against": "Shuffling the weights hardly moves the prediction: it hardly matters which word gets which weight.",
         "mixed": "Shuffling the weights moves the prediction somewhat.",
     }
-    tone = tone_of("change", change)
+    tone, reading = dependence(words, "change", change, share)
     return Line(
         "permutation",
         "Does it matter which word gets which weight? (permutation)",
         f"{change} median change of ŷ",
-        f"{said(words, tone, change)} It turns the decision in {percent(flips.value)} of shuffles.",
+        f"{reading} It turns the decision in {percent(flips.value)} of shuffles.",
         tone,
         change,
         "states",
@@ -242,15 +234,17 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     found = {name: run.findings(file) for name in READ if (file := run.named(name)) is not None}
     other_seeds = found.get("seed_variance")
     seeds = Seeds.of(other_seeds)
+    site, share = site_of(run.record["fields"]), on_words(found.get("instances"))
     corpus = run.record["fields"]["corpus"]
     planted, links = corpus.get("rationale") == "planted", corpus.get("task") == "translate"
     makers: tuple[tuple[str, Callable[[Findings], Line | None]], ...] = (
         ("instances", accuracy_line),
-        ("uniform", uniform_line),
-        ("permutation", permutation_line),
+        ("instances", held_line),
+        ("uniform", lambda findings: named(uniform_line(findings, share), site)),
+        ("permutation", lambda findings: named(permutation_line(findings, share), site)),
         ("agreement", lambda findings: states_line(findings, found.get("permutation"))),
         ("flip_sets", order_line),
-        ("adversary", adversary_line),
+        ("adversary", lambda findings: named(adversary_line(findings), site)),
         ("gating", gating_line),
         ("bleu", bleu_line),
         ("adversarial_training", lambda findings: unique_line(findings, other_seeds, found.get("guide"))),

@@ -27,6 +27,7 @@ from attentest.report.examples import examples, name_of
 from attentest.report.figures import POINTS, Palette
 from attentest.report.four_figures import guide_scores, imitation_curve, seed_violins
 from attentest.report.four_tests import four_tests
+from attentest.report.held import site_of
 from attentest.report.html import environment
 from attentest.report.layers_figure import layers_curve
 from attentest.report.marks import has_ceiling, marks_table
@@ -198,6 +199,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             corpus=corpus,
             model=record["fields"].get("model", {}),
             items=items_of(record["fields"]),
+            site=site_of(record["fields"]),
             steps=steps,
             figures=list(_figures(found, palette, told)),
             saliency=saliency_table(found.get("faithfulness")),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from attentest.report.verdict import Tone
 from attentest.store.summary import Estimate
 
-__all__ = ["FEWEST", "THRESHOLDS", "Band", "said", "tone_of"]
+__all__ = ["FEWEST", "THRESHOLDS", "Band", "percent", "said", "tone_of"]
 
 #: Below this many judged texts a 95 % interval covers too little to be believed.
 FEWEST = 30
@@ -103,6 +103,15 @@ THRESHOLDS: dict[str, Band] = {
         "the adversaries do what another seed does.",
     ),
 }
+
+
+def percent(share: float) -> str:
+    """A share as a percentage a person would say."""
+    if 0 < share < 0.01:
+        return "under 1\u00a0%"
+    if 0.99 < share < 1:
+        return "over 99\u00a0%"
+    return f"{100 * share:.0f}\u00a0%"
 
 
 def tone_of(key: str, found: Estimate, *, chance: float = 0.0) -> Tone:

@@ -51,10 +51,14 @@ def estimate(findings: Findings, measure: Measure | str, *, predicted: int | Non
     column = table[measure.column].cast(pa.float64())
     if "not_judged" in table.column_names:
         column = pc.if_else(pc.is_null(table["not_judged"]), column, None)
-    values, sentences = column.to_numpy(), sentences_of(table)
+    values, together, unit = column.to_numpy(), sentences_of(table), "sentence"
     judged = ~np.isnan(values)
-    together = None if sentences is None else sentences[judged]
-    return summarise(values[judged], len(table) - int(judged.sum()), measure.statistic, together)
+    if together is None and measure.together:
+        _, texts = np.unique(table[measure.together].to_numpy(), return_inverse=True)
+        several = len(np.unique(texts[judged])) < judged.sum()
+        together, unit = (texts, "text") if several else (None, unit)
+    together = None if together is None else together[judged]
+    return summarise(values[judged], len(table) - int(judged.sum()), measure.statistic, together, unit)
 
 
 def sentences_of(table: pa.Table) -> np.ndarray | None:
@@ -77,12 +81,17 @@ def by_sentence(values: np.ndarray, sentences: np.ndarray | None) -> np.ndarray:
 
 
 def summarise(
-    values: np.ndarray, not_judged: int, statistic: str = "mean", together: np.ndarray | None = None
+    values: np.ndarray,
+    not_judged: int,
+    statistic: str = "mean",
+    together: np.ndarray | None = None,
+    unit: str = "sentence",
 ) -> Estimate:
     """The mean of the values with a bootstrap interval, or a fraction with Wilson's.
 
-    ``together``: which values belong to one sentence, where they are steps of writing: those are not independent, so
-    whole sentences are drawn, and a fraction stands on as many values as would say as much alone (Rao & Scott 1992).
+    ``together``: which values belong to one sentence, where they are steps of writing, or to one text (the ``unit``),
+    where there are several for each: those are not independent, so whole sentences or texts are drawn, and a fraction
+    stands on as many values as would say as much alone (Rao & Scott 1992).
     """
     n = len(values)
     spread = float(values.std(ddof=1)) if n > 1 else math.nan
@@ -91,9 +100,9 @@ def summarise(
         sums = np.stack([np.bincount(text, values), np.bincount(text)], axis=1)
         if statistic == "fraction":
             value, low, high = _wilson_of_sums(sums)
-            return Estimate(value, low, high, spread, n, not_judged, "Wilson 95 %, by sentence")
+            return Estimate(value, low, high, spread, n, not_judged, f"Wilson 95 %, by {unit}")
         value, low, high = bootstrap_of_sums(sums, _ratio)
-        return Estimate(value, low, high, spread, n, not_judged, "bootstrap 95 %, by sentence")
+        return Estimate(value, low, high, spread, n, not_judged, f"bootstrap 95 %, by {unit}")
     if statistic == "fraction":
         value, low, high = wilson(int(values.sum()), n)
         return Estimate(value, low, high, spread, n, not_judged, "Wilson 95 %")

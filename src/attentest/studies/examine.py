@@ -175,7 +175,7 @@ def examine(
         writers: dict[str, FindingsWriter] = {}
         for name, challenge in challenges.items():
             path = stack.enter_context(replacing(folder / f"{name}.parquet"))
-            writer = FindingsWriter(path, text_of(challenge), challenge.measures)
+            writer = FindingsWriter(path, text_of(challenge), challenge.measures_of(subject))
             writers[name] = stack.enter_context(writer)
         tick = stack.enter_context(progress.stage("Examining", len(encoded)))
         pool = stack.enter_context(_pool(workers))

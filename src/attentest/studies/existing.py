@@ -23,6 +23,7 @@ from attentest.models.network import Network
 from attentest.models.own_model import OwnModel
 from attentest.models.pretrained.building import build_pretrained, longest_allowed
 from attentest.models.pretrained.checkpoint import fingerprint, load_checkpoint, quietly
+from attentest.models.pretrained.pieces import MOST
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Subject
 from attentest.studies.existing_texts import corpus_for
@@ -128,6 +129,7 @@ def describe_model(
             model, own_tokenizer, vocabulary, pair=loaded.task != "single", answers=answers, prompt=prompt
         )
     _refuse_long_texts(subject, model, own_tokenizer, split, vocabulary)
+    cut = _cut_short(subject, split, vocabulary)
     subject.at(site)
     about = {
         "encoder": _described(subject),
@@ -135,6 +137,9 @@ def describe_model(
         "row": str(subject.at(site).site.rows),
         "sha256": fingerprint(model),
         **({} if answers is None else {"answers": answers, "prompt": prompt}),
+        **(
+            {"cut_short": f"{cut} texts have words of more than {MOST} pieces, read by the first {MOST}"} if cut else {}
+        ),
     }
     return dataclasses.replace(
         base,
@@ -201,6 +206,17 @@ def _described(subject: Pretrained) -> str:
     ]
     sizes = "; ".join(f"{kind} in {len(places)} layers of {places[0].heads} heads" for kind, places in kinds)
     return f"{type(subject.model).__name__} ({sizes})"
+
+
+def _cut_short(subject: Pretrained, split: Split, vocabulary: Vocabulary) -> int:
+    """How many texts have words of more pieces than are read."""
+    encoded = Encoded.of(split, vocabulary)
+    is_cut = np.isin(np.arange(len(vocabulary)), subject.pieces.cut)
+    concerned = np.zeros(len(split), dtype=bool)
+    for values, offsets in (text for text in (encoded.text, encoded.second) if text is not None):
+        total = np.concatenate([[0], np.cumsum(is_cut[values])])
+        concerned |= total[offsets[1:]] > total[offsets[:-1]]
+    return int(concerned.sum())
 
 
 def names_of(model: Any, choices: Mapping[str, Any]) -> tuple[str, ...]:

@@ -121,6 +121,15 @@ class Run:
         """What is trained and examined on: the corpus, or what a removal left of it."""
         return self.corpus if self.reduced is None else self.reduced
 
+    @property
+    def examined_at(self) -> str:
+        """The site by name, also the first one, where sites are heads; "" for the last attention before the output."""
+        made, given = self.architecture, self.model_from
+        if given is not None:
+            made = Architecture.from_record(given.record["fields"]["model"])
+        heads = made.decoder is not None and len(made.sites) > 1
+        return made.sites[0] if heads and not self.site else self.site
+
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Everything that decides the findings, as plain values."""
@@ -143,7 +152,7 @@ class Run:
             "seed": self.seed,
             "limit": self.limit,
             "split": self.split,
-            **({"site": self.site} if self.site else {}),
+            **({"site": self.examined_at} if self.examined_at else {}),
             **({} if self.forced == FORCED[0] else {"forced": self.forced}),
             "code": {
                 "model": None if self.model_from is not None else version_of(*TRAINS),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from attentest.data.batches import Batch
@@ -21,6 +21,8 @@ __all__ = ["Above"]
 
 #: Slots (rows of one slot, where one row is enough) that one pass over alternatives may hold.
 SLOTS = {"cpu": 16_384, "cuda": 262_144}
+#: Weights of one row, over heads and slots, that may be held for each of them.
+CELLS = 256
 
 
 @dataclass(eq=False)
@@ -39,9 +41,10 @@ class Above:
     embeddings: Tensor | None = None
     batch: Batch | None = None
     seen: Seen | None = None
-    #: For one row: what a word adds to the attention's output for each unit of weight, and what all else adds.
-    each: Tensor | None = None
-    fixed: Tensor | None = None
+    #: For one row: its weights, what they weigh, and which slots it may see.
+    row: Float[Tensor, "batch head 1 slot"] | None = None
+    values: Float[Tensor, "batch head slot value"] | None = None
+    allowed: Bool[Tensor, "batch 1 slot"] | None = None
 
     @property
     def layer(self) -> int:
@@ -69,22 +72,15 @@ class Above:
         if self.subject.places.places[place].layer == self.layer and place != self.site.place:
             self.others[place] = output.detach()
 
-    def note(self, weights: Tensor, values: Tensor, seen: Seen) -> None:
-        """Keep what was read at the site and, for one row, what every word adds to it."""
+    def note(self, weights: Tensor, values: Tensor, allowed: Tensor, seen: Seen) -> None:
+        """Keep what was read at the site and, for one row, its weights and what they weigh."""
         self.seen = Seen(*(part.detach() for part in seen[:-1]), values=values[:0])
-        if not self.is_narrow or self.subject.training:
-            return
-        layout, mass = self.layout, self.seen.mass
-        row = self._row(weights.detach().transpose(1, 2))[:, 0]
-        heads = self.site.heads(row.shape[1]).to(row.device)[None, :, None]
-        word = (layout.owner >= 0)[:, None] & heads
-        one = Site(self.site.place, self.site.head, "first")
-        unit = overwritten(one, layout, mass, torch.ones_like(mass), row[:, :, None], layout.mask[:, None])[:, :, 0]
-        spread = (values.detach() * unit.where(word, 0.0)[..., None]).transpose(-1, -2)
-        self.each = layout.pooled(spread) * self.seen.total[:, None, None, None]
-        self.fixed = (row.where(~word, 0.0)[:, :, None] @ values.detach())[:, :, 0]
+        if self.is_narrow and not self.subject.training:
+            self.row = self._row(weights.detach().transpose(1, 2)).transpose(1, 2)
+            self.values = values.detach()
+            self.allowed = self._row(allowed.expand(len(weights), weights.shape[2], -1))
 
-    def _row(self, values: Float[Tensor, "batch query *rest"]) -> Float[Tensor, "batch one *rest"]:
+    def _row(self, values: Shaped[Tensor, "batch query *rest"]) -> Shaped[Tensor, "batch one *rest"]:
         """The site's row of values that have one for every query."""
         chosen = self.site.chosen_rows(self.layout, values.shape[1])
         place = chosen.byte().argmax(-1)
@@ -93,8 +89,10 @@ class Above:
     def __call__(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
         """The logits under every alternative, some at a time."""
         count = weights.shape[1]
-        width = 1 if self.is_narrow else self.layout.ids.shape[1]
-        room = SLOTS.get(weights.device.type, SLOTS["cpu"]) // max(1, width * len(weights))
+        width: float = self.layout.ids.shape[1]
+        if self.row is not None:
+            width = max(1.0, self.row[0].numel() / CELLS)
+        room = int(SLOTS.get(weights.device.type, SLOTS["cpu"]) / max(1, width * len(weights)))
         again = self._narrow if self.is_narrow else self._wide
         parts = [again(some) for some in weights.split(max(1, room), dim=1)] if count else []
         return torch.cat(parts, dim=1) if parts else weights.new_zeros(len(weights), 0, self.subject.classes)
@@ -118,11 +116,17 @@ class Above:
         return logits
 
     def _narrow(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
-        """One row alone: its attention's output is a sum over words, and the model runs on texts of one slot."""
-        assert self.each is not None
-        assert self.fixed is not None
+        """One row alone is overwritten, and the model runs on texts of one slot."""
+        assert self.seen is not None
+        assert self.row is not None
+        assert self.values is not None
+        assert self.allowed is not None
         times, places = weights.shape[1], self.subject.places
-        output = torch.einsum("bkw,bhdw->bkhd", weights.to(self.each.dtype), self.each) + self.fixed[:, None]
+        mass, own, allowed = (part.repeat_interleave(times, dim=0) for part in (self.seen.mass, self.row, self.allowed))
+        new = (weights * self.seen.total[:, None, None]).flatten(0, 1)
+        one = Site(self.site.place, self.site.head, "first")
+        put = overwritten(one, self.layout.repeated(times), mass, new, own, allowed).unflatten(0, (-1, times))
+        output = torch.einsum("bkhs,bhsd->bkhd", put[..., 0, :], self.values)
         given = {place: self._row(value).repeat_interleave(times, dim=0) for place, value in self.others.items()}
         given[self.site.place] = output.flatten(0, 1)[:, None]
         stack = places.stacks[self.layer]

@@ -40,7 +40,7 @@ def build_pretrained(
     """
     model.eval()
     pad = _padding(model, tokenizer)
-    pieces, _ = pieces_of(tokenizer, vocabulary.words, frame_of(tokenizer, pair=pair, prompt=prompt), pad)
+    pieces = pieces_of(tokenizer, vocabulary.words, frame_of(tokenizer, pair=pair, prompt=prompt), pad)
     pieces = pieces.to(next(model.parameters()).device)
     start, coded, classes = None, None, int(getattr(model.config, "num_labels", 0))
     if getattr(model.config, "is_encoder_decoder", False):
@@ -59,12 +59,13 @@ def build_pretrained(
             f"{type(model).__name__} has no output for classes: load a model for sequence classification, or a "
             "language model with words for the classes (label_words)."
         )
+    sample = _sample(vocabulary, pair, pieces.cut)
     with torch.no_grad():
-        before = _reference(model, tokenizer, vocabulary, pair, prompt, start)
+        before = _reference(model, tokenizer, vocabulary, sample, prompt, start)
         places = seen(model, _example(pieces, start, next(model.parameters()).device))
     subject = Pretrained(model, pieces, places, classes, "all", answers=coded, start=start)
     subject.eval()
-    batch = _sample(vocabulary, pair).to(subject.device)
+    batch = sample.to(subject.device)
     subject.rows = _rows(subject, batch)
     subject.site = subject.at("").site
     if before is not None and coded is None and start is None:
@@ -140,9 +141,11 @@ def _example(pieces: Pieces, start: int | None, device: torch.device) -> dict[st
     return inputs
 
 
-def _sample(vocabulary: Vocabulary, pair: bool) -> Batch:
-    """A few made-up texts of different lengths from the vocabulary."""
-    words = list(vocabulary.words[END + 1 :]) or ["x"]
+def _sample(vocabulary: Vocabulary, pair: bool, cut: Sequence[int]) -> Batch:
+    """A few made-up texts of different lengths from the vocabulary, of words that are not cut short."""
+    left_out = set(cut)
+    short = [place for place in range(END + 1, len(vocabulary)) if place not in left_out]
+    words = [vocabulary.words[place] for place in short] or ["x"]
     texts = [[words[(3 * text + place) % len(words)] for place in range(size)] for text, size in enumerate((2, 5, 9))]
     second = [text[::-1][:4] for text in texts] if pair else None
     split = Split.of([f"sample-{i}" for i in range(3)], texts, [0] * 3, second=second)
@@ -150,10 +153,9 @@ def _sample(vocabulary: Vocabulary, pair: bool) -> Batch:
 
 
 def _reference(
-    model: Any, tokenizer: Any, vocabulary: Vocabulary, pair: bool, prompt: str, start: int | None
+    model: Any, tokenizer: Any, vocabulary: Vocabulary, batch: Batch, prompt: str, start: int | None
 ) -> tuple[Batch, Tensor] | None:
     """What the model says of the sample by its own tokenizer and its own attention, before ours is put in."""
-    batch = _sample(vocabulary, pair)
     if start is not None or prompt != "{text}":
         return None
     texts = [" ".join(vocabulary.words[t] for t in row[row > END].tolist()) for row in batch.text.tokens]

@@ -19,8 +19,10 @@ from attentest.data.batches import Batch
 from attentest.data.vocabulary import END, PAD, START, UNKNOWN
 from attentest.errors import InputError
 
-__all__ = ["MOST", "Frame", "Layout", "Pieces", "frame_of", "pieces_of"]
+__all__ = ["MOST", "OTHER", "SPECIAL", "Frame", "Layout", "Pieces", "frame_of", "pieces_of"]
 
+#: The owner of a slot of none of the first text's words: special tokens (and padding), or prompt and second text.
+SPECIAL, OTHER = -1, -2
 #: Words of more pieces, such as addresses of web pages, are read by their first ones.
 MOST = 16
 
@@ -34,6 +36,8 @@ class Frame:
     after: tuple[int, ...]
     #: The types of: before, the first text, between, the second text, after.
     types: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    #: How many pieces of a prompt end what stands before the text, and begin what stands after it.
+    prompt: tuple[int, int] = (0, 0)
 
     @property
     def size(self) -> int:
@@ -48,7 +52,7 @@ class Layout:
     ids: Int[Tensor, "batch slot"]
     types: Int[Tensor, "batch slot"]
     mask: Bool[Tensor, "batch slot"]
-    #: The word's position in the batch's first text; −1 for the frame, the second text and padding.
+    #: The word's position in the batch's first text; SPECIAL or OTHER where it is none of its words.
     owner: Int[Tensor, "batch slot"]
     #: Where each slot is found among all candidates: the frame and every piece that any word might have.
     order: Int[Tensor, "batch slot"]
@@ -64,6 +68,16 @@ class Layout:
         """Some of the texts."""
         parts = (self.ids[part], self.types[part], self.mask[part], self.owner[part], self.order[part])
         return Layout(*parts, self.width)
+
+    @property
+    def special(self) -> Bool[Tensor, "batch slot"]:
+        """Which slots are special tokens."""
+        return self.mask & (self.owner == SPECIAL)
+
+    @property
+    def other(self) -> Bool[Tensor, "batch slot"]:
+        """Which slots are of the prompt and the second text."""
+        return self.owner == OTHER
 
     def repeated(self, times: int) -> Layout:
         """Every text so many times, one beside the other."""
@@ -90,11 +104,20 @@ class Pieces(torch.nn.Module):
     table: Int[Tensor, "word piece"]
     counts: Int[Tensor, " word"]
 
-    def __init__(self, table: Int[Tensor, "word piece"], counts: Int[Tensor, " word"], frame: Frame, pad: int) -> None:
+    def __init__(
+        self,
+        table: Int[Tensor, "word piece"],
+        counts: Int[Tensor, " word"],
+        frame: Frame,
+        pad: int,
+        cut: Sequence[int] = (),
+    ) -> None:
         super().__init__()
         self.register_buffer("table", table, persistent=False)
         self.register_buffer("counts", counts, persistent=False)
         self.frame, self.pad = frame, pad
+        #: The words that are read by their first pieces alone.
+        self.cut = tuple(cut)
 
     @property
     def most(self) -> int:
@@ -110,18 +133,19 @@ class Pieces(torch.nn.Module):
         """The batch as pieces, real ones moved together to the left."""
         frame, rows = self.frame, len(batch)
         parts = [self._fixed(frame.before, rows), self._words(batch.text.tokens), self._fixed(frame.between, rows)]
-        owners = [-1, 0, -1]
         if batch.second is not None:
             parts += [self._words(batch.second.tokens)]
-            owners += [-1]
         parts += [self._fixed(frame.after, rows)]
-        owners += [-1]
         types = frame.types if batch.second is not None else (*frame.types[:3], frame.types[4])
         ids, there = (torch.cat(some, dim=1) for some in zip(*parts, strict=True))
         sizes = torch.tensor([part[0].shape[1] for part in parts], device=ids.device)
         kind = torch.tensor(types, device=ids.device).repeat_interleave(sizes)
-        whose = torch.full_like(kind, -1)
-        here = slice(len(frame.before), len(frame.before) + parts[1][0].shape[1])
+        whose = torch.full_like(kind, OTHER)
+        begin, end = len(frame.before), len(whose) - len(frame.after)
+        here = slice(begin, begin + parts[1][0].shape[1])
+        whose[: begin - frame.prompt[0]] = SPECIAL
+        whose[here.stop : here.stop + len(frame.between)] = SPECIAL
+        whose[end + frame.prompt[1] :] = SPECIAL
         whose[here] = torch.arange(batch.text.tokens.shape[1], device=ids.device).repeat_interleave(self.most)
         width = int(there.sum(-1).max()) if rows else 0
         order = (~there).byte().argsort(dim=-1, stable=True)[:, :width]
@@ -130,7 +154,7 @@ class Pieces(torch.nn.Module):
             ids.gather(1, order).where(real, self.pad),
             kind[order].where(real, 0),
             real,
-            whose[order].where(real, -1),
+            whose[order].where(real, SPECIAL),
             order,
             batch.text.tokens.shape[1],
         )
@@ -148,8 +172,8 @@ class Pieces(torch.nn.Module):
         return torch.arange(self.most, device=tokens.device) < self.counts[tokens][..., None]
 
 
-def pieces_of(tokenizer: Any, words: Sequence[str], frame: Frame, pad: int) -> tuple[Pieces, int]:
-    """The pieces of every word of a vocabulary, and how many words were cut short.
+def pieces_of(tokenizer: Any, words: Sequence[str], frame: Frame, pad: int) -> Pieces:
+    """The pieces of every word of a vocabulary.
 
     The vocabulary's own symbols for padding, start and end have no pieces: the frame stands in their place.
     """
@@ -163,7 +187,8 @@ def pieces_of(tokenizer: Any, words: Sequence[str], frame: Frame, pad: int) -> t
         found = [ids[len(lead) :] for ids in both]
         for place in alone:
             found[place] = tokenizer(spoken[place], add_special_tokens=False)["input_ids"]
-    unknown = next((i for i in (tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.eos_token_id) if i), pad)
+    stand_ins = (tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.eos_token_id)
+    unknown = next((piece for piece in stand_ins if piece is not None), pad)
     short = [ids[:MOST] or [unknown] for ids in found]
     special: dict[int, list[int]] = {PAD: [], UNKNOWN: [unknown], START: [], END: []}
     every = [*(special[place] for place in range(END + 1)), *short]
@@ -171,7 +196,8 @@ def pieces_of(tokenizer: Any, words: Sequence[str], frame: Frame, pad: int) -> t
     table = torch.full((len(every), max(1, int(counts.max()))), pad, dtype=torch.long)
     for place, ids in enumerate(every):
         table[place, : len(ids)] = torch.tensor(ids, dtype=torch.long)
-    return Pieces(table, counts, frame, pad), sum(len(ids) > MOST for ids in found)
+    cut = [place for place, ids in enumerate(found, END + 1) if len(ids) > MOST]
+    return Pieces(table, counts, frame, pad, cut)
 
 
 def frame_of(tokenizer: Any, *, pair: bool, prompt: str = "{text}") -> Frame:
@@ -211,4 +237,5 @@ def frame_of(tokenizer: Any, *, pair: bool, prompt: str = "{text}") -> Frame:
             kind(second),
             kind(range(last[-1] + 1, len(ids))),
         ),
+        (len(lead), len(end)),
     )

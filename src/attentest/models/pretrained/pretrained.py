@@ -43,6 +43,11 @@ class PretrainedReading(Reading):
     above: Callable[[Float[Tensor, "batch alternative token"]], Float[Tensor, "batch alternative class"]]
 
     @property
+    def on_words(self) -> Float[Tensor, " batch"]:
+        """What the site's words get of all."""
+        return self.total
+
+    @property
     def token_logits(self) -> None:
         """There are none: a transformer is not affine in its attention."""
         return None
@@ -143,7 +148,7 @@ class Pretrained(Network):
 
         def looked(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
             seen = found["seen"] = look(self.site, layout, batch.mask, weights, values)
-            above.note(weights, values, seen)
+            above.note(weights, values, allowed, seen)
             return weights, seen.values
 
         this = Pass(

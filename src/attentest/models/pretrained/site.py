@@ -1,9 +1,12 @@
 """A site of a Transformers model: some heads and query rows of one attention, whose weights are those of words.
 
 A word's weight is the mean, over the site's heads and rows, of what its pieces get, as a share of what all words get.
-What the frame gets (special tokens, prompt, second text) is held. Under other weights every word's total changes to the
-new one, and is shared among heads, rows and pieces as the model shares it. So one row of one head is overwritten
-literally, own weights put back give back every number, and nothing else is assumed.
+What the frame gets (special tokens, prompt, second text) is held. Under other weights every row's weight for a word is
+scaled by the word's new weight over its own, and the row's words are then scaled together to what they had in that row.
+So every row stays a distribution, own weights put back give back every number, and one row of one head is overwritten
+literally. Over several heads or rows the mean is what was asked for only approximately: a row follows within what it
+gives words at all. Where a row gives nothing to any word that is to get something, it takes the new weights as they
+are, among words that it may see; where it may see none of them, it stays as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ __all__ = ["ROWS", "Seen", "Site", "look", "overwritten", "parse_site", "site_na
 ROWS = ("first", "last", "all")
 #: A word that gets less gets nothing: what its pieces get of it cannot be told for rounding.
 LEAST = 1e-30
+#: A row that gives so little to all words that are to get something gives them nothing.
+NONE = 1e-15
 _NAME = re.compile(r"(?:(encoder|cross) )?layer (\d+)(?: head (\d+))?(?: row (\w+))?")
 
 
@@ -116,18 +121,24 @@ def overwritten(
     weights: Float[Tensor, "batch head query slot"],
     allowed: Bool[Tensor, "#batch #query slot"],
 ) -> Float[Tensor, "batch head query slot"]:
-    """The attention's weights when every word gets its ``new`` mass in the place of its own."""
-    got, wanted = layout.spread(mass, 1.0), layout.spread(new.to(weights.dtype), 1.0)
-    count = layout.spread(layout.pooled(torch.ones_like(got)), 1.0)
-    unit = torch.where(
-        (got > LEAST)[:, None, None],
-        weights / got.clamp(min=LEAST)[:, None, None],
-        (allowed / count[:, None])[:, None].to(weights.dtype),
-    )
+    """The attention's weights when words get ``new`` mass in the place of their own, row by row."""
+    word = (layout.owner >= 0)[:, None, None]
+    all_mass = mass.sum(-1, keepdim=True).clamp(min=LEAST)
+    own, asked = mass / all_mass, (new / all_mass).to(weights.dtype)
+    got, wanted = layout.spread(own, 1.0)[:, None, None], layout.spread(asked, 0.0)[:, None, None]
+    count = layout.spread(layout.pooled(torch.ones_like(layout.ids, dtype=weights.dtype)), 1.0)[:, None, None]
+    as_given = allowed[:, None] * wanted / count
+    held = weights.where(word, 0.0).sum(-1, keepdim=True)
+    shares = weights / held.clamp(min=LEAST)
+    scaled = torch.where(got > LEAST, shares * (wanted / got.clamp(min=LEAST)), as_given).where(word, 0.0)
+    put = torch.where(scaled.sum(-1, keepdim=True) > NONE, scaled, as_given)
+    total = put.sum(-1, keepdim=True)
+    # One, where the new weights sum to one: weights that do not, such as none at all, are taken at their word.
+    sums = asked.sum(-1)[:, None, None, None]
+    put = torch.where(total > NONE, put / total.where(total > NONE, 1.0) * held, weights) * sums
     rows = site.chosen_rows(layout, weights.shape[2])
     heads = site.heads(weights.shape[1]).to(weights.device)
-    here = heads[None, :, None, None] & rows[:, None, :, None] & (layout.owner >= 0)[:, None, None]
-    return torch.where(here, unit * wanted[:, None, None], weights)
+    return torch.where(heads[None, :, None, None] & rows[:, None, :, None] & word, put, weights)
 
 
 def site_names(places: Places) -> tuple[str, ...]:

@@ -1,0 +1,92 @@
+"""What a transformer's attention is examined at, and what may be said where little of it lies on words."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from attentest.report.held import HALF, Site, dependence, held_line, named, on_words, site_of, why_open
+from attentest.report.judge import TOO_FEW
+from attentest.report.lines import permutation_line, uniform_line
+from attentest.report.verdict import Goal, Line
+from attentest.store.findings import Findings, Measure
+from attentest.store.summary import Estimate
+
+LAYER = Site("layer 6", "one row of one layer")
+WORDS = {"against": "It hardly matters.", "supports": "It matters.", "mixed": "Somewhat."}
+
+
+def instances(share: float) -> Findings:
+    table = pa.table({"id": [str(i) for i in range(40)], "on_words": np.full(40, share)})
+    return Findings("instances", (Measure("on_words", "on_words", "mean", ""),), table)
+
+
+def permutation(change: float) -> Findings:
+    table = pa.table({"id": [str(i) for i in range(40)], "median_change": np.full(40, change), "flips": np.zeros(40)})
+    names = ("median_change", "flips")
+    return Findings("permutation", tuple(Measure(name, name, "mean", "") for name in names), table)
+
+
+def uniform() -> Findings:
+    columns = {"flipped": np.zeros(400, bool), "accuracy": np.ones(400, bool), "accuracy_uniform": np.ones(400, bool)}
+    table = pa.table({"id": [str(i) for i in range(400)], **columns})
+    return Findings("uniform", tuple(Measure(name, name, "fraction", "") for name in columns), table)
+
+
+@pytest.mark.parametrize(
+    ("fields", "site"),
+    [
+        ({"model": {"attention": "layer 6", "row": "first"}}, LAYER),
+        ({"model": {"attention": "layer 6 head 3", "row": "last"}}, Site("layer 6 head 3", "one row of one head")),
+        ({"model": {"attention": "layer 2 row all", "row": "all"}}, Site("layer 2", "all rows of one layer")),
+        ({"model": {}, "site": "cross 4.1"}, Site("cross layer 4 head 1", "one head of one layer")),
+        ({"model": {"structure": "hierarchical"}, "site": "word"}, None),
+        ({"model": {"attention": "additive"}}, None),
+    ],
+)
+def test_the_site_of_a_run(fields: dict, site: Site | None) -> None:
+    assert site_of(fields) == site
+
+
+def test_lines_name_the_site_and_say_that_the_others_stay() -> None:
+    line = named(permutation_line(permutation(0.3)), LAYER)
+    assert line.reading.startswith("Shuffling layer 6's weights moves the prediction")
+    assert line.reading.endswith("This is layer 6, one row of one layer; the others stay.")
+    assert named(uniform_line(uniform()), LAYER).reading.startswith("Switching layer 6's attention off")
+    assert named(line, None) is line
+
+
+def test_what_was_held_is_said_and_nothing_is_concluded_from_a_prediction_that_stays() -> None:
+    line = held_line(instances(0.2))
+    assert line is not None
+    assert line.tone == "context"
+    assert "80\u00a0% of this attention lies on no word and was held" in line.reading
+    for share, tone in ((HALF - 0.01, "unsettled"), (HALF + 0.01, "against"), (None, "against")):
+        given = None if share is None else on_words(instances(share))
+        for made in (permutation_line(permutation(0.001), given), uniform_line(uniform(), given)):
+            assert made.tone == tone
+            assert ("hardly matters which word" in made.reading) <= (tone == "against")
+            assert made.reading.startswith("Cannot say: only") == (tone == "unsettled")
+    moved = Estimate(0.3, 0.2, 0.4, 0.1, 100, 0, "")
+    assert dependence(WORDS, "change", moved, on_words(instances(0.1))) == ("supports", "It matters.")
+
+
+def test_other_models_have_no_such_line() -> None:
+    without = Findings("instances", (), instances(0.5).table)
+    assert on_words(without) is None
+    assert on_words(None) is None
+    assert held_line(without) is None
+
+
+def test_a_goal_that_is_open_says_why() -> None:
+    held = held_line(instances(0.2))
+    assert held is not None
+    stays: Line = permutation_line(permutation(0.001), held.estimate)
+    goal = Goal("", "", "cannot say", TOO_FEW)
+    assert why_open(goal, TOO_FEW, (held, stays)).why.startswith("Only 20\u00a0% of this attention lies on words")
+    assert why_open(goal, TOO_FEW, (held, permutation_line(permutation(0.001)))) == goal
+    answered = dataclasses.replace(goal, answer="no")
+    assert why_open(answered, TOO_FEW, (held, stays)) == answered

@@ -130,6 +130,8 @@ MISTAKES = {
         r"'seed_variance': other models like this one would have to be trained",
     ),
     "number": ("number", {}, r"has one output, a number"),
+    "cut": ("cut", {}, r"its weights cannot be loaded .* copy the folder again"),
+    "pickled": ("pickled", {}, r"its weights cannot be loaded .* and safetensors"),
 }
 
 
@@ -155,6 +157,13 @@ def test_a_mistake_is_one_line(mistake: str, tmp_path: Path, monkeypatch: pytest
             file.unlink()
     elif folder == "number":
         saved(path, names=("score",))
+    elif folder in ("cut", "pickled"):
+        saved(path)
+        weights = path / "model.safetensors"
+        if folder == "cut":
+            weights.write_bytes(weights.read_bytes()[:2000])
+        else:
+            weights.rename(path / "pytorch_model.bin")
     elif "/" not in folder:
         saved(path, "gpt2-lm" if folder == "speaking" else "bert")
     texts, labels = given.pop("texts", TEXTS), given.pop("labels", LABELS)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from attentest.errors import CheckpointError, InputError
 
@@ -52,17 +53,19 @@ def load_checkpoint(
                 f"{name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's tokenizer beside "
                 "it: tokenizer.save_pretrained(folder)."
             ) from error
-        about, made = (
-            {"dtype": torch.float32, "output_loading_info": True},
-            _class_for(name, config, language, new_classes),
-        )
+        made = _class_for(name, config, language, new_classes)
+        # Weights as safetensors alone: the library would unpickle others.
+        about: dict[str, Any] = {"dtype": torch.float32, "output_loading_info": True, "use_safetensors": True}
         if new_classes is not None:
             names = dict(enumerate(new_classes))
             about |= {"id2label": names, "label2id": {label: number for number, label in names.items()}}
         try:
             loaded, found = made.from_pretrained(name, **about)
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
-            raise CheckpointError(f"{name}: its weights cannot be loaded ({_first_line(error)}).") from error
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+            raise CheckpointError(
+                f"{name}: its weights cannot be loaded ({_first_line(error)}). They must be whole, and safetensors: "
+                "save the model again with save_pretrained, or copy the folder again."
+            ) from error
     missing = sorted(found["missing_keys"])
     if missing and new_classes is None:
         raise CheckpointError(

@@ -8,11 +8,14 @@ import pyarrow as pa
 import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
+from tests.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES, DEFAULT
-from attentest.challenges.certificates import LIMITS, OUTSIDE, OWN, SAMPLED, WORDS, Certificates
+from attentest.challenges.certificates import ABSORBING, LIMITS, OUTSIDE, OWN, SAMPLED, WORDS, Certificates
 from attentest.challenges.challenge import Examination
 from attentest.challenges.faithfulness import Faithfulness
+from attentest.data.batches import Encoded
+from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Attribution, Explainer
@@ -20,6 +23,7 @@ from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
+from attentest.models.pretrained.building import build_pretrained
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 
@@ -188,12 +192,26 @@ def test_every_measure_can_be_computed_and_every_check_has_words():
     table = challenge.examine(examined(*made()))
     table = table.append_column("predicted", pa.array([0] * len(table), pa.int32()))
     findings = Findings("certificates", challenge.measures, table)
-    assert {m.where["check"] for m in challenge.measures} == set(WORDS)
+    of_transformers = {"absorbed_positions", "absorbed_softmax", "absorbed_other_text"}
+    assert {m.where["check"] for m in challenge.measures} == set(WORDS) - of_transformers
     assert {check for checks in OWN.values() for check in checks} | set(SAMPLED) == set(WORDS)
     written = {(r["explainer"], r["check"]) for r in table.to_pylist()}
     assert {(m.where["explainer"], m.where["check"]) for m in challenge.measures} == written
     for measure in challenge.measures:
         assert estimate(findings, measure).judged > 0, measure.name
+
+
+def test_what_is_absorbed_on_the_way_through_a_transformer():
+    split, tokenizer = made_up_split(6, 2, 6), tokenizer_of()
+    vocabulary = Vocabulary.from_split(split)
+    model = build_pretrained(tiny("bert", size=len(tokenizer)), tokenizer, vocabulary)
+    challenge = Certificates(("attn_lrp",))
+    table = challenge.examine(examined(split, model, Encoded.of(split, vocabulary)))
+    assert {m.where["check"] for m in challenge.measures} == set(table["check"].to_pylist())
+    for row in range(6):
+        kept = [found(table, "attn_lrp", f"absorbed_{name}")[row]["value"] for name in ABSORBING if name != "epsilon"]
+        assert 0 < sum(kept) <= 1
+        assert found(table, "attn_lrp", "conservation_gap")[row]["within"]
 
 
 @pytest.mark.parametrize("encoder", ["average(hidden=5)", "convolution(filters=4)"])

@@ -52,6 +52,11 @@ RELEVANCE = {"bias": 0.3, "symbols": 0.1, "epsilon": 0.001, "conservation_gap": 
         ({"summation_gap": 9e-4, "delta": 0.02}, "fails", ["do not add up"]),
         (RELEVANCE, "holds", ["words get 60 %", "biases 30 %", "symbols 10 %", "Nothing is missing"]),
         ({**RELEVANCE, "conservation_gap": 0.2}, "fails", ["0.200 is missing"]),
+        (
+            {**RELEVANCE, "positions": 0.2, "softmax": -0.1},
+            "holds",
+            ["words get 50 %", "positions 20 %", "constants −10 %"],
+        ),
         ({**RELEVANCE, "symbols": 4.2}, "holds", ["nearly cancels"]),
         ({**RELEVANCE, "symbols": -0.001}, "holds", ["symbols 0 %"]),
         ({"exact": 1.0}, "holds", ["exact Shapley"]),

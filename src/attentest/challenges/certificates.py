@@ -17,6 +17,7 @@ from attentest.challenges.faithfulness import Faithfulness
 from attentest.data.batches import Batch
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS, Explainer
+from attentest.explainers.attn_lrp import AttnLRP
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
 from attentest.explainers.deep_lift import DeepLift
 from attentest.explainers.deletion import Deletion
@@ -51,6 +52,10 @@ OWN: dict[type[Explainer], tuple[str, ...]] = {
     IntegratedGradients: ("completeness_gap", "steps", "complete"),
     DeepLift: ("summation_gap",),
     LRP: ("conservation_gap", "absorbed_bias", "absorbed_epsilon", "absorbed_symbols"),
+    AttnLRP: (
+        "conservation_gap",
+        *(f"absorbed_{name}" for name in ("bias", "symbols", "positions", "softmax", "other_text")),
+    ),
     KernelShap: ("completeness_gap", "fit", "exact"),
     Lime: ("fit",),
     SmoothGrad: ("standard_error",),
@@ -64,6 +69,9 @@ WORDS = {
     "absorbed_bias": "share of the relevance that biases absorb",
     "absorbed_epsilon": "share of the relevance that ε absorbs",
     "absorbed_symbols": "share of the relevance that start and end symbols absorb",
+    "absorbed_positions": "share of the relevance that embeddings of positions and the like absorb",
+    "absorbed_softmax": "share of the relevance that the softmax's constants absorb",
+    "absorbed_other_text": "share of the relevance that the prompt and the second text absorb",
     "fit": "adjusted R² of the fit to the sampled outputs",
     "exact": "share of texts with exact Shapley values",
     "standard_error": "standard error of the mean over noisy copies",
@@ -71,6 +79,8 @@ WORDS = {
     "repeat_gap": "share of sampled texts with the same scores, to the bit, when computed again with the same seed",
     "alone_gap": "share of sampled texts with the same scores without the others beside them, within 0.0001",
 }
+#: What keeps relevance from the words.
+ABSORBING = ("bias", "epsilon", "symbols", "positions", "softmax", "other_text")
 #: Yes (1) or no (0).
 ANSWERS = ("complete", "exact")
 OUTSIDE = "outside the sample"
@@ -168,9 +178,9 @@ def _said(
         if gap in left:
             whole = left.pop(of, scores.sum(-1)).abs()
             found[gap] = left.pop(gap) / whole.clamp(min=ROUNDED)
-    if "conservation_gap" in left and {"bias", "epsilon", "symbols"} <= set(left):
+    if "conservation_gap" in left and {"bias", "symbols"} <= set(left):
         # Where what speaks for and against nearly cancels, shares of the output exceed it; those of the sizes do not.
-        kept = {name: left.pop(name) for name in ("bias", "epsilon", "symbols")}
+        kept = {name: left.pop(name) for name in ABSORBING if name in left}
         absorbed = torch.stack(list(kept.values()))
         sizes = (1 - absorbed.sum(0)).abs() + absorbed.abs().sum(0)
         found["conservation_gap"] = left.pop("conservation_gap")

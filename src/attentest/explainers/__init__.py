@@ -7,6 +7,7 @@ from attentest.explainers.attention_flow import AttentionFlow
 from attentest.explainers.attention_mean import AttentionMean
 from attentest.explainers.attention_x_gradient import AttentionXGradient
 from attentest.explainers.attention_x_value_norm import AttentionXValueNorm
+from attentest.explainers.attn_lrp import AttnLRP
 from attentest.explainers.captum_adapter import Captum
 from attentest.explainers.deep_lift import DeepLift
 from attentest.explainers.deletion import Deletion
@@ -63,8 +64,9 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "attention_flow": AttentionFlow,
         "value_weighted_norm": ValueWeightedNorm,
         "generic_relevance": GenericRelevance,
+        "attn_lrp": AttnLRP,
     },
 )
 
 #: Those that follow attention through layers or heads, and apply to transformers alone.
-LAYERED = ("attention_mean", "rollout", "attention_flow", "value_weighted_norm", "generic_relevance")
+LAYERED = ("attention_mean", "rollout", "attention_flow", "value_weighted_norm", "generic_relevance", "attn_lrp")

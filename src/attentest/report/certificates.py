@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["OUTCOMES", "Check", "checks_of", "figure"]
+__all__ = ["ABSORBING", "OUTCOMES", "Check", "checks_of", "figure"]
 
 #: A promise that holds, one that does not, and what is merely good to know, each with a sign that needs no colour.
 OUTCOMES: Final = {"holds": ("✓", "green"), "fails": ("✗", "red"), "note": ("·", "dim")}
@@ -22,6 +22,15 @@ ROUNDING = 1e-5
 #: The share of F(text) − F(no words) that a sum may miss, whatever the explainer's own tolerance is, and the least
 #: that this is a share of: outputs in single precision are no finer.
 MISSED, LEAST = 0.01, 0.01
+#: What keeps relevance from the words, and how it is called.
+ABSORBING: Final = {
+    "bias": "biases",
+    "epsilon": "ε",
+    "symbols": "start and end symbols",
+    "positions": "positions",
+    "softmax": "the softmax's constants",
+    "other_text": "prompt and second text",
+}
 #: Why a number that is none is none, where it is known.
 UNDEFINED: Final = {"fit": "How well the scores fit (R²) cannot be said: too few samples for so many words."}
 
@@ -106,10 +115,9 @@ def _sum(gap: float, difference: float, holds: bool, steps: float | None) -> Che
 
 
 def _conserved(c: Mapping[str, float]) -> Check:
-    kept = {name: c.get(name, 0.0) for name in ("bias", "symbols", "epsilon")}
-    shares = f"biases {_share(kept['bias'])}, start and end symbols {_share(kept['symbols'])}"
-    if abs(kept["epsilon"]) >= 0.005:
-        shares += f", ε {_share(kept['epsilon'])}"
+    kept = {name: c.get(name, 0.0) for name in ABSORBING}
+    said = [name for name, share in kept.items() if name in ("bias", "symbols") or abs(share) >= 0.005]
+    shares = ", ".join(f"{ABSORBING[name]} {_share(kept[name])}" for name in said)
     holds = c["conservation_gap"] <= 0.001
     rest = "Nothing is missing." if holds else f"{_little(c['conservation_gap'])} is missing."
     if max(map(abs, kept.values())) > 1:
@@ -147,7 +155,7 @@ def _passed(holds: bool) -> Outcome:
 SENTENCES: tuple[tuple[str, Callable[[Mapping[str, float]], Check], tuple[str, ...]], ...] = (
     ("completeness_gap", _complete, ("difference", "steps", "complete")),
     ("summation_gap", _delta, ("delta",)),
-    ("conservation_gap", _conserved, ("bias", "symbols", "epsilon")),
+    ("conservation_gap", _conserved, tuple(ABSORBING)),
     ("exact", _exact, ()),
     ("fit", _fit, ()),
     ("standard_error", _error, ()),

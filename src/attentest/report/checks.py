@@ -16,7 +16,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from attentest.report.certificates import OUTCOMES, Check, figure
+from attentest.report.certificates import ABSORBING, OUTCOMES, Check, figure
 from attentest.report.saliency import short
 from attentest.report.tables import visible
 from attentest.report.verdict import of_steps, writes
@@ -109,7 +109,7 @@ def _sentences(found: Mapping[str, Values]) -> Iterator[Check]:
         if name in left:
             yield _sum(left.pop(name), left.pop("steps", None), left.pop("complete", None))
     if "conservation_gap" in left:
-        absorbed = {name: left.pop(f"absorbed_{name}", None) for name in ("bias", "epsilon", "symbols")}
+        absorbed = {name: left.pop(f"absorbed_{name}", None) for name in ABSORBING}
         yield _conserved(left.pop("conservation_gap"), absorbed)
     if "exact" in left:
         exact = float(left.pop("exact").value.mean())
@@ -140,8 +140,7 @@ def _all(answers: Values | None) -> bool:
 
 
 def _conserved(gap: Values, absorbed: Mapping[str, Values | None]) -> Check:
-    called = {"bias": "biases", "epsilon": "ε", "symbols": "start and end symbols"}
-    means = {called[name]: _percent(float(v.value.mean())) for name, v in absorbed.items() if v is not None}
+    means = {ABSORBING[name]: _percent(float(v.value.mean())) for name, v in absorbed.items() if v is not None}
     shares = ", ".join(f"{share} by {who}" for who, share in means.items())
     words = f"Relevance absorbed, on average: {shares}. With that it" if shares else "Relevance"
     if gap.within.all():

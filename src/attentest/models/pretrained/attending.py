@@ -16,8 +16,11 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.overrides import handle_torch_function
 
-__all__ = ["NAME", "Edit", "Pass", "SeenEmbedding", "SeenLayer", "current", "register", "under_way"]
+from attentest.models.pretrained.rules import Rules, activated
+
+__all__ = ["NAME", "Edit", "Pass", "SeenActivation", "SeenEmbedding", "SeenLayer", "current", "register", "under_way"]
 
 #: What Transformers knows the function by.
 NAME = "attentest"
@@ -49,6 +52,8 @@ class Pass:
     on_attention: Callable[[nn.Module, Tensor, Tensor], None] | None = None
     #: Told what each attention gives.
     on_output: Callable[[int, Tensor], None] | None = None
+    #: By which rules gradients become relevance; None: they stay gradients.
+    rules: Rules | None = None
 
 
 _THREAD = threading.local()
@@ -65,7 +70,8 @@ def under_way(this: Pass) -> Iterator[Pass]:
     before = current()
     _THREAD.current = this
     try:
-        yield this
+        with this.rules or contextlib.nullcontext():
+            yield this
     finally:
         _THREAD.current = before
 
@@ -152,3 +158,14 @@ class SeenEmbedding(nn.Module):
             given, this.embeddings = this.embeddings, None
             return given
         return super().forward(words)
+
+
+class SeenActivation(nn.Module):
+    """Mixed into the class of an activation, so that rules see it whole, not as the products it is computed by."""
+
+    def forward(self, given: Tensor) -> Any:
+        """What it gives."""
+        this = current()
+        if this is None or this.rules is None:
+            return super().forward(given)
+        return handle_torch_function(activated, (given,), super().forward, given)

@@ -8,7 +8,15 @@ from typing import Any
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.models.pretrained.attending import NAME, Pass, SeenEmbedding, SeenLayer, register, under_way
+from attentest.models.pretrained.attending import (
+    NAME,
+    Pass,
+    SeenActivation,
+    SeenEmbedding,
+    SeenLayer,
+    register,
+    under_way,
+)
 
 __all__ = ["Place", "Places", "mix", "seen"]
 
@@ -94,6 +102,9 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
     for number, layer in enumerate(layers.values()):
         layer.attentest_layer = number  # type: ignore[assignment]
         mix(layer, SeenLayer)
+    for module in names:
+        if _is_activation(module):
+            mix(module, SeenActivation)
     mix((model.get_encoder() if decoder is not None else model).get_input_embeddings(), SeenEmbedding)
     return Places(tuple(places), tuple(name.rpartition(".")[0] for name in layers))
 
@@ -106,6 +117,13 @@ def _layer(model: Any, name: str, kind: str) -> tuple[str, nn.Module]:
             path = ".".join(parts[: end + 1])
             return path, model.get_submodule(path)
     raise InputError(f"{kind}: the attention {name!r} is in no list of layers, so its layer cannot be told.")
+
+
+def _is_activation(module: nn.Module) -> bool:
+    """Whether this is a function of each number by itself; torch's own are known by the functions they call."""
+    own = type(module)
+    named = own.__name__.lower().endswith(("gelu", "silu", "swish", "relu"))
+    return own.__module__ == "transformers.activations" or (named and own.__module__.startswith("transformers."))
 
 
 def mix(module: nn.Module, seen_class: type[nn.Module]) -> None:

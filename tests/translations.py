@@ -18,8 +18,9 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.models.architecture import Architecture
 from attentest.models.attention import ATTENTIONS
 from attentest.models.decoders import DECODERS
-from attentest.models.encoders import ENCODERS
+from attentest.models.encoders import ENCODERS, NoEncoder
 from attentest.models.network import build_network
+from attentest.models.transformer import TransformerTranslator
 from attentest.models.translator import Translator
 from attentest.store.findings import Findings, read_findings
 from attentest.studies.examine import Texts, examine
@@ -66,10 +67,25 @@ def translator(vocabulary: Vocabulary, attention: str = "additive", seed: int = 
     return made.eval()
 
 
+def transformer(vocabulary: Vocabulary, seed: int = 0, layers: int = 3) -> TransformerTranslator:
+    """An untrained Transformer whose weights differ from each other."""
+    assert vocabulary.target is not None
+    form = DECODERS.parse(f"transformer(layers={layers}, heads=2, hidden=12, feedforward=20, dropout=0.1)")
+    architecture = Architecture(NoEncoder(), ATTENTIONS.parse("dot"), None, 12, decoder=form)
+    generator = torch.Generator().manual_seed(seed)
+    made = build_network(architecture, len(vocabulary), len(vocabulary.target), generator)
+    assert isinstance(made, TransformerTranslator)
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            if any(part in name for part in ("query", "key", "target_embedding")):
+                parameter.mul_(2)
+    return made.eval()
+
+
 def found(
     text: str,
     split: Split,
-    subject: Translator,
+    subject: Translator | TransformerTranslator,
     vocabulary: Vocabulary,
     folder: Path,
     *,

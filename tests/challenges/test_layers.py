@@ -19,7 +19,8 @@ from attentest.errors import InputError
 from attentest.models.classifier import Architecture
 from attentest.models.copies import copies
 from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.replacing import REPLACEMENTS, replacing
+from attentest.models.pretrained.replacing import replacing
+from attentest.models.replaced import REPLACEMENTS, Replacement
 
 TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(6, 1, 7)
@@ -46,7 +47,7 @@ def test_replaced_weights_are_weights_within_what_is_seen(how: str, causal: bool
         allowed &= torch.ones(size, size, dtype=torch.bool).tril()
     scores = torch.randn(3, 2, size, size).masked_fill(~allowed[:, None], -torch.inf)
     weights = scores.softmax(-1)
-    new, _ = replacing(how, 0, keys, 0, "x")(weights, weights, allowed)
+    new, _ = replacing(Replacement(how, 0, "x"), 0, keys)(weights, weights, allowed)
     torch.testing.assert_close(new.sum(-1), torch.ones(3, 2, size))
     assert (new.masked_fill(allowed[:, None], 0.0) == 0).all()
     if how == "permutation":

@@ -22,7 +22,7 @@ from attentest.models.beam import Weigh, Written
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
 
-__all__ = ["Bleu"]
+__all__ = ["Bleu", "References", "check_search"]
 
 OWN = "own"
 #: Put in the place of its own weights at every step of writing; all else that it learnt stays.
@@ -35,6 +35,40 @@ WORDS = {
     **{weights: f"{weights.replace(' ', ' with ')} weights" for weights in TRAINED},
 }
 TOKENIZE = ("auto", "13a", "intl", "char", "none")
+
+
+@dataclass(frozen=True)
+class References:
+    """The texts of a batch that translations are compared with, and how."""
+
+    texts: list[str]
+    target: Vocabulary
+    #: Whether words are in pieces, which are put together.
+    pieces: bool
+    #: How sacrebleu cuts texts.
+    cut: str
+
+    @classmethod
+    def of(cls, examination: Examination, tokenize: str) -> References:
+        """Those of a batch; "auto": cut by what the words are."""
+        assert examination.targets is not None
+        assert examination.vocabulary is not None
+        assert examination.vocabulary.target is not None
+        target = examination.vocabulary.target
+        pieces = in_subwords(target.words)
+        cut = ("13a" if pieces else "none") if tokenize == "auto" else tokenize
+        return cls([_text(words, pieces) for words in examination.targets.to_pylist()], target, pieces, cut)
+
+    @property
+    def signature(self) -> str:
+        """What BLEU must be quoted with."""
+        return signature(self.cut)
+
+    def compared(self, written: Written) -> tuple[list[str], list[list[float]]]:
+        """What was written, as texts, and the counts that BLEU is made of."""
+        words, lengths = written.words.tolist(), written.lengths.tolist()
+        texts = [_text(self.target.decode(row[:n]), self.pieces) for row, n in zip(words, lengths, strict=True)]
+        return texts, sentence_counts(texts, self.texts, self.cut).tolist()
 
 
 @dataclass(frozen=True)
@@ -59,11 +93,7 @@ class Bleu(Challenge):
     tokenize: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("beam", "draws"):
-            if getattr(self, name) < 1:
-                raise InputError(f"bleu: {name}={getattr(self, name)} must be at least 1.")
-        if self.tokenize not in TOKENIZE:
-            raise InputError(f"bleu: tokenize={self.tokenize!r} must be one of {', '.join(TOKENIZE)}.")
+        check_search(self.name, self.beam, self.draws, self.tokenize)
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -88,19 +118,12 @@ class Bleu(Challenge):
 
     def examine(self, examination: Examination) -> pa.Table:
         """One row per text, kind of weights and draw."""
-        target, vocabulary = examination.batch.target, examination.vocabulary
+        target = examination.batch.target
         assert target is not None
-        assert examination.targets is not None
-        assert vocabulary is not None
-        assert vocabulary.target is not None
-        pieces = in_subwords(vocabulary.target.words)
-        cut = ("13a" if pieces else "none") if self.tokenize == "auto" else self.tokenize
-        references = [_text(words, pieces) for words in examination.targets.to_pylist()]
-        rows, signed, own_counts = target.sentences.cpu().numpy(), signature(cut), None
+        references, rows, own_counts = References.of(examination, self.tokenize), target.sentences.cpu().numpy(), None
         tables: list[pa.Table] = []
         for weights, draw, written in self._written(examination):
-            hypotheses = _texts(written, vocabulary.target, pieces)
-            counts = sentence_counts(hypotheses, references, cut).tolist()
+            hypotheses, counts = references.compared(written)
             own_counts = counts if own_counts is None else own_counts
             tables.append(
                 pa.table(
@@ -109,10 +132,10 @@ class Bleu(Challenge):
                         "weights": pa.array([weights] * len(rows), pa.string()),
                         "draw": pa.array([draw] * len(rows), pa.int32()),
                         "hypothesis": pa.array(hypotheses, pa.string()),
-                        "reference": pa.array(references, pa.string()),
+                        "reference": pa.array(references.texts, pa.string()),
                         "counts": pa.array(counts, pa.list_(pa.float64())),
                         "own_counts": pa.array(own_counts, pa.list_(pa.float64())),
-                        "signature": pa.array([signed] * len(rows), pa.string()),
+                        "signature": pa.array([references.signature] * len(rows), pa.string()),
                         "not_judged": pa.nulls(len(rows), pa.string()),
                     }
                 )
@@ -128,6 +151,15 @@ class Bleu(Challenge):
             for draw in range(self.draws if weights in ("random", "permuted") else 1):
                 weigh = _weigh(weights, draw, examination.seed)
                 yield weights, draw, subject.translate(target.text, target.keys, beam=self.beam, weigh=weigh)
+
+
+def check_search(name: str, beam: int, draws: int, tokenize: str) -> None:
+    """Refuse parameters of a challenge of this name that no text can be written and compared with."""
+    for parameter, value in (("beam", beam), ("draws", draws)):
+        if value < 1:
+            raise InputError(f"{name}: {parameter}={value} must be at least 1.")
+    if tokenize not in TOKENIZE:
+        raise InputError(f"{name}: tokenize={tokenize!r} must be one of {', '.join(TOKENIZE)}.")
 
 
 def _weigh(weights: str, draw: int, seed: int) -> Weigh | None:
@@ -150,11 +182,6 @@ def _weigh(weights: str, draw: int, seed: int) -> Weigh | None:
 
 def _keys(keys: Tensor, step: int) -> Tensor:
     return step_keys(keys, torch.full_like(keys, step))
-
-
-def _texts(written: Written, target: Vocabulary, pieces: bool) -> list[str]:
-    words, lengths = written.words.tolist(), written.lengths.tolist()
-    return [_text(target.decode(row[:length]), pieces) for row, length in zip(words, lengths, strict=True)]
 
 
 def _text(words: Sequence[str], pieces: bool) -> str:

@@ -12,17 +12,20 @@ import torch
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
-from attentest.challenges.layers import KINDS, OF_CHECKPOINTS, ONE_KEY, of_kinds
+from attentest.challenges.layers import KINDS, ONE_KEY, of_kinds
 from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
 from attentest.models.pretrained.attending import Edit
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.pretrained import Pretrained
-from attentest.models.pretrained.replacing import REPLACEMENTS, replacing
+from attentest.models.pretrained.replacing import replacing
+from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
 
-__all__ = ["Heads"]
+__all__ = ["OF_CHECKPOINTS", "Heads"]
+
+OF_CHECKPOINTS = "this is for checkpoints of the Transformers library, not for others, such as translators trained here"
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Heads(Challenge):
         tables = []
         for number, place in enumerate(places):
             known = {layer: output for layer, output in below.items() if layer < place.layer}
-            whole = replacing(self.replacement, number, batch.keys, examination.seed, "heads")
+            whole = replacing(Replacement(self.replacement, examination.seed, "heads"), number, batch.keys)
             for head in range(place.heads):
                 about = (place.kind or "self", place.number, head + 1)
                 if number not in off:

@@ -14,26 +14,58 @@ from torch import Tensor
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
 from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
-from attentest.models.pretrained.pretrained import Pretrained
-from attentest.models.pretrained.replacing import REPLACEMENTS, replacing
+from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
 
-__all__ = ["KINDS", "OF_CHECKPOINTS", "ONE_KEY", "Layers", "of_kinds"]
+__all__ = ["ENDS", "KINDS", "OF_LAYERS", "ONE_KEY", "LayerSet", "Layers", "of_kinds", "sets_of"]
 
-#: The kinds of attention that are measured, each by itself. A decoder's own is not: it begins with one word, one key.
-KINDS = ("self", "encoder", "cross")
+#: The kinds of attention that are measured, each by itself.
+KINDS = ("self", "encoder", "decoder", "cross")
 ONE_KEY = "one key"
-OF_CHECKPOINTS = "this is for checkpoints of the Transformers library, not for others, such as translators trained here"
+OF_LAYERS = (
+    "this is for models with layers of attention: checkpoints of the Transformers library, or a Transformer decoder"
+)
 #: The names of the sets of layers that are the same in every model.
 ENDS = ("first 1", "last 1", "all")
+
+
+@dataclass(frozen=True)
+class LayerSet:
+    """Layers of one kind of attention, counted from the first or from the last."""
+
+    kind: str
+    direction: str
+    count: int
+    #: Their numbers among the subject's attentions.
+    places: tuple[int, ...]
+    every: bool
+    one_key: bool
+
+    @property
+    def name(self) -> str:
+        """As in ``first 2``, or ``all``."""
+        return "all" if self.every else f"{self.direction} {self.count}"
+
+
+def sets_of(subject: Subject) -> Iterator[LayerSet]:
+    """The first 1, 2, … layers of each kind and the last 1, 2, …, and all of them once."""
+    places = subject.attention_places
+    for kind in dict.fromkeys(place.kind for place in places):
+        own = [number for number, place in enumerate(places) if place.kind == kind]
+        one_key = all(places[number].one_key for number in own)
+        for count in range(1, len(own)):
+            yield LayerSet(kind, "first", count, tuple(own[:count]), False, one_key)
+            yield LayerSet(kind, "last", count, tuple(own[-count:]), False, one_key)
+        yield LayerSet(kind, "first", len(own), tuple(own), True, one_key)
 
 
 @dataclass(frozen=True)
 class Layers(Challenge):
     """The attention of every head is replaced in the first 1, 2, … layers, and in the last 1, 2, …, up to all.
 
-    An encoder's, a decoder's and the attention between them are replaced separately.
+    An encoder's, a decoder's and the attention between them are replaced separately. Where texts are written, a row is
+    a step, after the words of the reference, and the steps before it had such weights too.
     """
 
     name: ClassVar[str] = "layers"
@@ -66,6 +98,7 @@ class Layers(Challenge):
                     ("change", "change", f"change of ŷ (TVD), attention {said}"),
                     ("flips", "flips", "share of decisions that turn"),
                     ("accuracy", "correct_after", "share of correct predictions"),
+                    ("gained", "gained", "change of the share of correct predictions"),
                 ):
                     told = f"{of}{ends}: {words}"
                     yield Measure(f"{before}{ends}.{name}", column, "mean", told, where, together="id")
@@ -78,65 +111,57 @@ class Layers(Challenge):
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs layers."""
-        return None if isinstance(subject, Pretrained) else OF_CHECKPOINTS
+        return None if subject.attention_places else OF_LAYERS
 
     def examine(self, examination: Examination) -> pa.Table:
         """One pass for every set of layers and draw."""
-        subject = examination.subject
-        assert isinstance(subject, Pretrained)
-        tables = []
-        for kind in subject.places.kinds:
-            own = [number for number, place in enumerate(subject.places.places) if place.kind == kind]
-            for count in range(1, len(own) + 1):
-                for direction in ("first", "last"):
-                    chosen = own[:count] if direction == "first" else own[-count:]
-                    every = count == len(own)
-                    if every and direction == "last":
-                        continue
-                    name = "all" if every else f"{direction} {count}"
-                    found = None if kind == "decoder" else self._replaced(examination, subject, chosen)
-                    tables.append(self._rows(examination, kind, name, direction, count, found))
-        return pa.concat_tables(tables)
+        return pa.concat_tables(self._rows(examination, layers) for layers in sets_of(examination.subject))
 
-    def _replaced(self, examination: Examination, subject: Pretrained, places: list[int]) -> Tensor:
+    def _replaced(self, examination: Examination, layers: LayerSet) -> Tensor:
         """The logits [batch, draw, class] with these attentions replaced."""
-        keys, drawn = examination.batch.keys, 1 if self.replacement == "uniform" else self.draws
-        parts = []
-        for draw in range(drawn):
-            stream = f"layers/{draw}"
-            edits = {place: replacing(self.replacement, place, keys, examination.seed, stream) for place in places}
-            parts.append(subject.logits(examination.batch, edits).double())
-        return torch.stack(parts, dim=1)
+        if layers.one_key:
+            return examination.reading.logits.double()[:, None]
+        drawn = 1 if self.replacement == "uniform" else self.draws
+        each = [Replacement(self.replacement, examination.seed, f"layers/{draw}") for draw in range(drawn)]
+        subject, batch = examination.subject, examination.batch
+        return torch.stack([subject.with_layers_replaced(batch, layers.places, one).double() for one in each], dim=1)
 
-    def _rows(
-        self, examination: Examination, kind: str, name: str, direction: str, count: int, found: Tensor | None
-    ) -> pa.Table:
+    def _rows(self, examination: Examination, layers: LayerSet) -> pa.Table:
         labels, own, size = examination.batch.labels, examination.reading.predicted, len(examination.batch)
-        one_key = np.full(size, found is None)
+        one_key = _one_key(examination, layers)
         judged = ~(examination.single | one_key)
-        logits = examination.reading.logits.double()
-        after = logits[:, None] if found is None else found
+        logits, after = examination.reading.logits.double(), self._replaced(examination, layers)
         decided = after.argmax(-1)
         change = total_variation(after.softmax(-1), logits.softmax(-1)[:, None])
+        still = (decided == labels[:, None]).double().mean(-1)
         return pa.table(
             {
                 "row": examination.rows,
-                "attention": pa.array([kind or "self"] * size, pa.string()),
-                "replaced": pa.array([name] * size, pa.string()),
-                "direction": pa.array([direction] * size, pa.string()),
-                "layers": pa.array([count] * size, pa.int32()),
+                "attention": pa.array([layers.kind] * size, pa.string()),
+                "replaced": pa.array([layers.name] * size, pa.string()),
+                "direction": pa.array([layers.direction] * size, pa.string()),
+                "layers": pa.array([layers.count] * size, pa.int32()),
                 "label": pa.array(labels.cpu().numpy(), pa.int32()),
                 "change": numbers(change.mean(-1), judged),
                 "flips": numbers((decided != own[:, None]).double().mean(-1), judged),
                 "correct": flags(own == labels, judged),
-                "correct_after": numbers((decided == labels[:, None]).double().mean(-1), judged),
+                "correct_after": numbers(still, judged),
+                "gained": numbers(still - (own == labels).double(), judged),
                 "not_judged": reasons((examination.single, "fewer than two tokens"), (one_key, ONE_KEY)),
             }
         )
 
 
+def _one_key(examination: Examination, layers: LayerSet) -> np.ndarray:
+    """Where there is nothing else to attend to: while the first word is written, only the start has been written."""
+    target = examination.batch.target
+    if layers.kind == "decoder" and target is not None:
+        first: np.ndarray = (target.step == 0).cpu().numpy()
+        return first
+    return np.full(len(examination.batch), layers.one_key)
+
+
 def of_kinds(measures: tuple[Measure, ...], subject: Subject) -> tuple[Measure, ...]:
-    """The measures of those kinds of attention that a model has."""
-    assert isinstance(subject, Pretrained)
-    kinds = {kind or "self" for kind in subject.places.kinds}
-    return tuple(measure for measure in measures if measure.where["attention"] in kinds)
+    """The measures of those kinds of attention that a model has and that have more than one key."""
+    kinds = {place.kind for place in subject.attention_places if not place.one_key}
+    return tuple(measure for measure in measures if measure.where.get("attention", "") in ("", *kinds))

@@ -164,6 +164,8 @@ def _needed(study: Study, loaded: Claims, tables: set[str]) -> Study | None:
                 return None
     if _base(study.run.get("corpus", "")) not in ("", *map(_base, corpora)):
         return None
+    if (tuned := study.run.get("fine_tune")) and Path(tuned).name not in models:
+        return None
 
     def kept(choices: Mapping[str, Any]) -> dict[str, Any]:
         asked = tuple(text for text in choices.get("challenges", ()) if _base(text) in challenges)

@@ -14,7 +14,7 @@ one sigmoid shows the two logits (0, z), whose softmax is (1−σ(z), σ(z)).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -24,6 +24,7 @@ from torch import Tensor
 from attentest.data.batches import Batch, Sequences
 from attentest.errors import InputError, NotApplicable
 from attentest.models.beam import Weigh, Written
+from attentest.models.replaced import AttentionPlace, Replacement
 from attentest.models.signals import AnySignal
 
 __all__ = ["BASELINES", "AffineReading", "DecodedReading", "Reading", "Subject"]
@@ -151,6 +152,29 @@ class Subject(ABC):
     ) -> Written:
         """What it writes by beam search; ``weigh`` puts other weights in the place of its own at every step."""
         raise NotApplicable(f"{type(self).__name__} writes no texts.")
+
+    @property
+    def attention_places(self) -> tuple[AttentionPlace, ...]:
+        """Every attention of a model of many layers; none where there are no layers to tell apart."""
+        return ()
+
+    def with_layers_replaced(
+        self, batch: Batch, places: Sequence[int], replacement: Replacement
+    ) -> Float[Tensor, "batch class"]:
+        """The logits when these attentions, by their numbers among ``attention_places``, are replaced in every head."""
+        raise NotApplicable(f"{type(self).__name__} has no layers of attention.")
+
+    def translate_with_layers_replaced(
+        self,
+        text: Sequences,
+        keys: Int[Tensor, " sentence"],
+        sets: Sequence[Sequence[int]],
+        replacement: Replacement,
+        *,
+        beam: int = 1,
+    ) -> list[Written]:
+        """What it writes by itself with each of these sets of attentions replaced, side by side."""
+        raise NotApplicable(f"{type(self).__name__} writes no texts with layers of attention.")
 
     @property
     def has_second_text(self) -> bool:

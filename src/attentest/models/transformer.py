@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -18,15 +18,16 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch, Sequences, step_keys
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
-from attentest.measures.chance import branched
 from attentest.models.architecture import Architecture
 from attentest.models.attention import AttentionNetwork, ScaledDot
 from attentest.models.beam import State, Weigh, Written, beam_search
 from attentest.models.decoders import Transformer
 from attentest.models.deletion import encoded_without_each
 from attentest.models.embedded import EmbeddedNetwork
+from attentest.models.replaced import AttentionPlace, Replacement
 from attentest.models.subject import DecodedReading, Reading
 from attentest.models.transformer_layers import (
+    KINDS,
     DecoderLayer,
     EncoderLayer,
     LayerCourse,
@@ -34,6 +35,7 @@ from attentest.models.transformer_layers import (
     Reweigh,
     positions,
 )
+from attentest.models.transformer_weights import at_every_head, by_head, replacing, rows_replaced
 from attentest.models.translator import sentences_of
 
 __all__ = ["TransformerTranslator"]
@@ -246,7 +248,7 @@ class TransformerTranslator(EmbeddedNetwork):
 
         def reweigh(weights: Tensor, mask: Tensor, layer: int, kind: str) -> Tensor:
             if kind == "cross" and self.attention is not None:
-                keys = self._by_head(asked, layer)[..., None]
+                keys = by_head(asked, layer, weights.shape[1])[..., None]
                 weights = self.attention.weigh(weights[..., None], mask, keys)
             if given is not None:
                 weights = given(weights, mask, layer, kind)
@@ -256,13 +258,6 @@ class TransformerTranslator(EmbeddedNetwork):
             return weights
 
         return reweigh
-
-    def _by_head(self, keys: Int[Tensor, "row query"], layer: int) -> Int[Tensor, "row head query"]:
-        """Random keys for every head of a layer."""
-        heads = self._form.heads
-        number = layer * heads + torch.arange(heads, device=keys.device)
-        each = keys[:, None].expand(-1, heads, -1)
-        return branched(each.flatten(), number[:, None].expand_as(each).flatten()).view_as(each)
 
     @torch.no_grad()
     def translate(
@@ -274,17 +269,33 @@ class TransformerTranslator(EmbeddedNetwork):
         weigh: Weigh | None = None,
     ) -> Written:
         """The best translations by beam search; ``weigh`` puts other weights in every layer and head over the text."""
+
+        def writing(own: Tensor, step: int) -> Reweigh | None:
+            return None if weigh is None else at_every_head(weigh, own, step)
+
+        return self._searched(text, keys, beam, None, writing)
+
+    def _searched(
+        self,
+        text: Sequences,
+        keys: Int[Tensor, " sentence"],
+        beam: int,
+        reading: Reweigh | None,
+        writing: Callable[[Int[Tensor, " row"], int], Reweigh | None],
+    ) -> Written:
+        """The best translations, with other weights while the text is read, and at each step of writing."""
         if beam < 1:
             raise InputError(f"beam={beam} must be at least 1.")
         # The candidates of a text stay beside each other, so what they read never moves.
         rows = torch.arange(len(keys), device=keys.device).repeat_interleave(beam)
-        memory = [part.of(rows) for part in self._remembered(self._encoded(self.embedding(text.tokens), text))]
+        encoded = self._encoded(self.embedding(text.tokens), text, reading)
+        memory = [part.of(rows) for part in self._remembered(encoded)]
         mask, own = text.mask[rows], keys[rows]
 
         def advance(state: State, last: Tensor, step: int) -> tuple[Tensor, State]:
             states = self._placed(self.target_embedding(last)[:, None], step)
             asked = step_keys(own, torch.full_like(own, step))[:, None]
-            reweigh = self._weighing(asked, None if weigh is None else self._at_every_head(weigh, own, step))
+            reweigh = self._weighing(asked, writing(own, step))
             seen, after = mask.new_ones(len(mask), step), []
             for number, layer in enumerate(self._writes):
                 past = Remembered(*state[2 * number : 2 * number + 2])
@@ -296,17 +307,41 @@ class TransformerTranslator(EmbeddedNetwork):
         begun = (nothing,) * (2 * len(memory))
         return beam_search(advance, begun, beam=beam, longest=2 * text.lengths + 10)
 
-    def _at_every_head(self, weigh: Weigh, keys: Int[Tensor, " row"], step: int) -> Reweigh:
-        """Weights over the text, each head's as a row of its own."""
+    @property
+    def attention_places(self) -> tuple[AttentionPlace, ...]:
+        """Of every kind, layer by layer."""
+        return tuple(AttentionPlace(kind, layer) for kind in KINDS for layer in range(1, self._form.layers + 1))
 
-        def reweigh(weights: Tensor, mask: Tensor, layer: int, kind: str) -> Tensor:
-            if kind != "cross":
-                return weights
-            each, wide = self._by_head(keys[:, None], layer).flatten(), mask.expand_as(weights)
-            found = weigh(weights.flatten(0, 2), wide.flatten(0, 2), each, step)
-            return found.view_as(weights).to(weights.dtype)
+    @torch.no_grad()
+    def with_layers_replaced(
+        self, batch: Batch, places: Sequence[int], replacement: Replacement
+    ) -> Float[Tensor, "batch class"]:
+        """Every text read and its target written once; at a step, the steps before it had such weights too."""
+        _, _, keys, _, _ = sentences_of(batch)
+        rows = rows_replaced(self.attention_places, [places], len(keys), keys.device)
+        return self.read(batch, reweigh=replacing(replacement, rows, keys)).logits
 
-        return reweigh
+    @torch.no_grad()
+    def translate_with_layers_replaced(
+        self,
+        text: Sequences,
+        keys: Int[Tensor, " sentence"],
+        sets: Sequence[Sequence[int]],
+        replacement: Replacement,
+        *,
+        beam: int = 1,
+    ) -> list[Written]:
+        """All sets side by side in one search; a word among those written sees no further than itself."""
+        count, number = len(keys), torch.arange(len(keys) * len(sets), device=keys.device)
+        repeated, each = text[number % count], keys[number % count]
+        read, written = (rows_replaced(self.attention_places, sets, count * of, keys.device) for of in (1, beam))
+
+        def writing(own: Tensor, step: int) -> Reweigh:
+            return replacing(replacement, written, own, step)
+
+        found = self._searched(repeated, each, beam, replacing(replacement, read, each), writing)
+        parts = [slice(begin * count, (begin + 1) * count) for begin in range(len(sets))]
+        return [Written(found.words[part], found.lengths[part], found.scores[part]) for part in parts]
 
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """Logits without each token to read, every shortened text read and its target written again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from attentest.papers.evidence import Group, parameters
@@ -12,7 +13,11 @@ from attentest.papers.rules import CorpusRule, Rules
 __all__ = ["Match", "best", "challenge_difference", "corpus_text", "data_differences", "differences", "of_model"]
 
 #: Choices that say what is run or how, and so are no settings to compare.
-_IDENTITY = frozenset(["corpus", "structure", "encoder", "attention", "vectors", "seed", "challenges", "device"])
+_IDENTITY = frozenset(
+    ["corpus", "structure", "encoder", "fine_tune", "attention", "vectors", "seed", "challenges", "device"]
+)
+#: Decoders that bring layers of their own to read with.
+_LAYERED = ("transformer", "transformer_base")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ def of_model(group: Group, rules: Rules, model: str, instead: Mapping[str, str] 
     if not model:
         return True
     rule = rules.models[model]
+    if group.choices.get("fine_tune") and _named(group)[1] != rule.name:
+        return False
     chosen = {name: ("", value) for name, value in rule.choices.items()}
     chosen |= {name: (value,) for name, value in (instead or {}).items()}
     return rule.structure == str(group.choices.get("structure") or "flat") and all(
@@ -75,7 +82,9 @@ def _rank(match: Match, rules: Rules) -> tuple[Any, ...]:
 def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, attention: str) -> Iterator[str]:
     """Everything in which a trained model is not the paper's: texts, vectors, settings."""
     yield from data_differences(group, corpus)
-    yield from _vectors(group, rules, corpus)
+    apart = bool(model) and rules.models[model].apart
+    if not apart:
+        yield from _vectors(group, rules, corpus)
     _, encoder, weights = _named(group)
     if model and rules.models[model].differs:
         yield rules.models[model].differs
@@ -87,6 +96,8 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
         yield f"attention {weights} instead of {wanted}"
     if limit := _limit(group):
         yield f"a random sample of {limit:,} test texts"
+    if apart:
+        return
     settings = {**rules.settings, **corpus.settings}
     identity = {*_IDENTITY, "limit", *(rules.models[model].choices if model else ())}
     choices = {name: given for name, given in group.choices.items() if given not in (None, "")}
@@ -146,10 +157,15 @@ def _vectors(group: Group, rules: Rules, corpus: CorpusRule) -> Iterator[str]:
 
 
 def _named(group: Group) -> tuple[str, str, str]:
-    """Corpus, encoder and attention as they were chosen, with describe_run's defaults."""
+    """Corpus, what reads its texts and attention as they were chosen, with describe_run's defaults.
+
+    What reads is an encoder, a checkpoint that was fine-tuned, by its folder, or the layers of a Transformer.
+    """
     choices = group.choices
     corpus, encoder, attention = (choices.get(name) for name in ("corpus", "encoder", "attention"))
-    return str(corpus or "reviews"), str(encoder or "bilstm"), str(attention or "additive")
+    decoder = str(choices.get("decoder") or "")
+    reads = PurePath(str(choices.get("fine_tune") or "")).name or (decoder if _base(decoder) in _LAYERED else "")
+    return str(corpus or "reviews"), str(encoder or reads or "bilstm"), str(attention or "additive")
 
 
 def _limit(group: Group) -> int:

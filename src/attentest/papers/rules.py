@@ -85,6 +85,8 @@ class NameRule:
     choices: Mapping[str, str] = field(default_factory=dict)
     #: Why it is not the paper's, known beforehand.
     differs: str = ""
+    #: Whether the vectors and settings in this file are those of other models, so that they are no difference.
+    apart: bool = False
     missing: str = ""
     reason: str = ""
 

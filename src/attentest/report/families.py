@@ -19,6 +19,7 @@ from attentest.errors import InputError
 from attentest.papers.claims import load_claims
 from attentest.papers.evidence import Cell, Evidence, grouped
 from attentest.papers.matching import of_model
+from attentest.report.layer_panels import LayerPanel, layer_panels
 
 __all__ = ["FAMILIES", "PERCENTILE", "Families", "Panel", "families", "stands_on"]
 
@@ -54,12 +55,14 @@ class Panel:
 
 @dataclass(frozen=True)
 class Families:
-    """Both figures' points."""
+    """The points of the figures."""
 
     #: The largest weight, and the median change of the prediction under permutation.
     changes: tuple[Panel, ...]
     #: The top weight less another one, and ΔJS.
     effects: tuple[Panel, ...]
+    #: The scores of models of many layers, by how many of them are permuted.
+    layers: tuple[LayerPanel, ...] = ()
 
 
 def stands_on(panels: Sequence[Panel]) -> str:
@@ -82,8 +85,9 @@ def families(name: str, cells: Sequence[Cell], percentile: float = PERCENTILE) -
     made = Families(
         _panels(chosen, evidence, "permutation", ("max_attention", "median_change"), percentile),
         _panels(chosen, evidence, "single_weight", ("weight_difference", "delta_js"), percentile),
+        layer_panels(cells),
     )
-    return made if made.changes or made.effects else None
+    return made if made.changes or made.effects or made.layers else None
 
 
 def _panels(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Above"]
 
 #: Slots (rows of one slot, where one row is enough) that one pass over alternatives may hold.
-SLOTS = {"cpu": 16_384, "cuda": 262_144}
+SLOTS = {"cpu": 4096, "cuda": 262_144}
 #: Weights of one row, over heads and slots, that may be held for each of them.
 CELLS = 256
 
@@ -76,9 +76,13 @@ class Above:
         """Keep what was read at the site and, for one row, its weights and what they weigh."""
         self.seen = Seen(*(part.detach() for part in seen[:-1]), values=values[:0])
         if self.is_narrow and not self.subject.training:
-            self.row = self._row(weights.detach().transpose(1, 2)).transpose(1, 2)
-            self.values = values.detach()
-            self.allowed = self._row(allowed.expand(len(weights), weights.shape[2], -1))
+            self.keep_row(weights, values, allowed)
+
+    def keep_row(self, weights: Tensor, values: Tensor, allowed: Tensor) -> None:
+        """Keep one row's weights, what they weigh, and what it may see."""
+        self.row = self._row(weights.detach().transpose(1, 2)).transpose(1, 2)
+        self.values = values.detach()
+        self.allowed = self._row(allowed.expand(len(weights), weights.shape[2], -1))
 
     def _row(self, values: Shaped[Tensor, "batch query *rest"]) -> Shaped[Tensor, "batch one *rest"]:
         """The site's row of values that have one for every query."""
@@ -121,12 +125,25 @@ class Above:
         assert self.row is not None
         assert self.values is not None
         assert self.allowed is not None
-        times, places = weights.shape[1], self.subject.places
+        times = weights.shape[1]
         mass, own, allowed = (part.repeat_interleave(times, dim=0) for part in (self.seen.mass, self.row, self.allowed))
         new = (weights * self.seen.total[:, None, None]).flatten(0, 1)
         one = Site(self.site.place, self.site.head, "first")
         put = overwritten(one, self.layout.repeated(times), mass, new, own, allowed).unflatten(0, (-1, times))
         output = torch.einsum("bkhs,bhsd->bkhd", put[..., 0, :], self.values)
+        return self._from_row(output)
+
+    def own_row(self) -> Float[Tensor, "batch class"]:
+        """The logits under the row's own weights."""
+        assert self.row is not None
+        assert self.values is not None
+        return self._from_row((self.row @ self.values).transpose(1, 2))[:, 0]
+
+    def _from_row(
+        self, output: Float[Tensor, "batch alternative head value"]
+    ) -> Float[Tensor, "batch alternative class"]:
+        """The rest of the layer and of the model, on texts of one slot, for what the attention gives the row."""
+        times, places = output.shape[1], self.subject.places
         given = {place: self._row(value).repeat_interleave(times, dim=0) for place, value in self.others.items()}
         given[self.site.place] = output.flatten(0, 1)[:, None]
         stack = places.stacks[self.layer]

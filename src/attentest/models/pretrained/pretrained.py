@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,15 +21,18 @@ from attentest.errors import InputError
 from attentest.models.network import Network
 from attentest.models.pretrained.above import Above
 from attentest.models.pretrained.attending import Edit, Pass, under_way
+from attentest.models.pretrained.many import logits_of_many
 from attentest.models.pretrained.pieces import Layout, Pieces
 from attentest.models.pretrained.places import Places
+from attentest.models.pretrained.replacing import replacing
 from attentest.models.pretrained.site import Seen, look, parse_site, site_names
+from attentest.models.replaced import AttentionPlace, Replacement
 from attentest.models.subject import BASELINES, Reading
 
 __all__ = ["Pretrained", "PretrainedReading"]
 
-#: Slots that one pass over shortened texts may hold.
-SLOTS = {"cpu": 8192, "cuda": 262_144}
+#: Vectors of the model's size that a layer keeps of every piece for the way back.
+KEPT = 20
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,13 @@ class Pretrained(Network):
         device: torch.device = next(self.model.parameters()).device
         return device
 
+    def numbers_per_piece(self, longest: int) -> int:
+        """About how many numbers a pass with gradients keeps for one piece of texts of up to so many."""
+        layers, heads = len(self.places.stacks), sum(place.heads for place in self.places.places)
+        spoken = self.model.get_output_embeddings()
+        outputs = 0 if spoken is None else int(spoken.weight.shape[0])
+        return KEPT * layers * int(self.table.weight.shape[1]) + 3 * (heads * longest + outputs)
+
     @property
     def sites(self) -> tuple[str, ...]:
         """Layers, and each of their heads; the last layer first."""
@@ -110,17 +120,19 @@ class Pretrained(Network):
     def embed(self, batch: Batch) -> Float[Tensor, "batch position embedding"]:
         """Every word's pieces' embeddings side by side, zeros where it has fewer; start and end have none."""
         there = self.pieces.there(batch.text.tokens)
-        found = self._table()(self.pieces.table[batch.text.tokens])
+        found = self.table(self.pieces.table[batch.text.tokens])
         embedded: Tensor = (found * there[..., None]).flatten(2)
         return embedded
 
-    def _table(self) -> Any:
+    @property
+    def table(self) -> Any:
+        """The embeddings of the pieces."""
         of = self.model.get_encoder() if self.start is not None else self.model
         return of.get_input_embeddings()
 
     def baseline(self, kind: str) -> Float[Tensor, " embedding"]:
         """Zeros, the mean of the words' pieces, or the unknown (or mask) piece, in the place of every piece."""
-        table = self._table()
+        table = self.table
         if kind == "zero":
             one = torch.zeros_like(table.weight[0])
         elif kind == "mean":
@@ -188,6 +200,18 @@ class Pretrained(Network):
         """
         return self.passed(Pass(edits=edits or {}, instead=below or {}), self.pieces.layout(batch))
 
+    @property
+    def attention_places(self) -> tuple[AttentionPlace, ...]:
+        """As ``places`` has them; a decoder begins with one word here, which has nothing else to attend to."""
+        every = self.places.places
+        return tuple(AttentionPlace(p.kind or "self", p.number, one_key=p.kind == "decoder") for p in every)
+
+    def with_layers_replaced(
+        self, batch: Batch, places: Sequence[int], replacement: Replacement
+    ) -> Float[Tensor, "batch class"]:
+        """One pass, these attentions replaced on the way."""
+        return self.logits(batch, {place: replacing(replacement, place, batch.keys) for place in places})
+
     def layers(self, batch: Batch, edits: Mapping[int, Edit] | None = None) -> dict[int, Any]:
         """What every layer gives for a batch."""
         found: dict[int, Any] = {}
@@ -202,7 +226,7 @@ class Pretrained(Network):
         self, embeddings: Float[Tensor, "batch position embedding"], batch: Batch, layout: Layout
     ) -> Float[Tensor, "batch slot piece"]:
         """Words' embeddings, with those of the frame and of the second text, at the slots of the layout."""
-        table, frame, rows = self._table(), self.pieces.frame, len(batch)
+        table, frame, rows = self.table, self.pieces.frame, len(batch)
         first = embeddings.unflatten(2, (self.pieces.most, -1)).flatten(1, 2)
 
         def fixed(ids: Iterable[int]) -> Tensor:
@@ -243,10 +267,8 @@ class Pretrained(Network):
         every, which = batch.text.without_each(), row * width + place
         beside = batch[row]
         texts = Batch(every[which], beside.labels, beside.rows, beside.keys, beside.second)
-        room = max(1, SLOTS.get(self.device.type, SLOTS["cpu"]) // max(1, int(self.pieces.lengths(batch).max())))
-        parts = [self.logits(texts[start : start + room]) for start in range(0, len(texts), room)]
         out = torch.zeros(*batch.mask.shape, self.classes, dtype=self.model.dtype, device=self.device)
-        return out.index_put((row, place), torch.cat(parts)) if parts else out
+        return out.index_put((row, place), logits_of_many(self, texts)) if len(texts) else out
 
 
 def _unread(weights: Float[Tensor, "batch alternative token"]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Pack a study for a machine with a GPU and nothing else: corpora, vectors and pure-Python dependencies.
+"""Pack a study for a machine with a GPU and nothing else: corpora, vectors, checkpoints, pure-Python dependencies.
 
 python scripts/gpu_pack.py jain_wallace_2019 .carry
 There, ``python scripts/gpu_study.py`` computes it; here, ``python scripts/gpu_unpack.py`` brings the findings back.

@@ -21,6 +21,7 @@ from pathlib import Path
 LARGEST = 15 * 2**20
 #: Seconds kept at the end for packing.
 RESERVE = 25
+CHECKPOINT = "checkpoint"
 LEFT_BEHIND = (".safetensors", ".u64", ".lock", ".part", "vocabulary.json")
 
 
@@ -111,8 +112,10 @@ class Memory(threading.Thread):
 
 
 def packed(runs: Path, out: Path) -> int:
-    """Every file of every run but the models, in tar files of a size that travels."""
-    files = sorted(file for file in runs.rglob("*") if file.is_file() and not file.name.endswith(LEFT_BEHIND))
+    """Every file of every run but the models, in tar files of a size that travels; the study's record first."""
+    found = (file for file in runs.rglob("*") if file.is_file() and file.parent.name != CHECKPOINT)
+    kept = (file for file in found if not file.name.endswith(LEFT_BEHIND))
+    files = sorted(kept, key=lambda file: (file.parent.name != "studies", file))
     number, size, archive = 0, LARGEST, None
     for file in files:
         # A tar entry has a header of 512 bytes, and paddings to 512.

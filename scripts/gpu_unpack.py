@@ -13,6 +13,7 @@ from attentest.errors import StorageError
 from attentest.store.folder import RunFolder
 
 #: What stays where it was computed: a run without its model has all its findings.
+CHECKPOINT = "checkpoint/"
 LEFT_BEHIND = (".safetensors", ".u64", "vocabulary.json")
 
 
@@ -31,7 +32,7 @@ def main(source: Path, runs: Path) -> None:
     for folder in (RunFolder(runs / name) for name in sorted(names)):
         try:
             for name in folder.record["finished"]:
-                if not name.endswith(LEFT_BEHIND):
+                if not name.startswith(CHECKPOINT) and not name.endswith(LEFT_BEHIND):
                     folder.verify(name)
             whole += 1
         except StorageError as error:

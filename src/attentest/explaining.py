@@ -188,6 +188,10 @@ class _Loaded:
     @classmethod
     def of(cls, folder: RunFolder) -> _Loaded:
         fields = folder.record["fields"]
+        if "fine_tuned" in fields["model"]:
+            raise NotApplicable(
+                f"{folder.path} fine-tuned a checkpoint: explain is for models trained from nothing here."
+            )
         if "encoder" in fields["model"] and "embedding" not in fields["model"]:
             raise NotApplicable(
                 f"{folder.path} audited a model that was given, and kept none: explain is for models trained here."

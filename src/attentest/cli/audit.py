@@ -35,6 +35,7 @@ def audit(
             help="A model to audit instead of training one: a run's folder, or a checkpoint's.",
         ),
     ] = None,
+    fine_tune: o.FineTune = None,
     classes: o.Classes = None,
     label_words: o.LabelWords = None,
     prompt: o.Prompt = None,
@@ -86,9 +87,9 @@ def audit(
 ) -> None:
     """Say whether a model's attention may be shown as an explanation.
 
-    Trains a model (or takes --model), reads its attention on the test texts, replaces and attacks it, compares it
-    with gradients and deletion, and ends in a verdict and an HTML report. The same command again shows what is
-    there; a killed one goes on where it stopped.
+    Trains a model (or takes --fine-tune or --model), reads its attention on the test texts, replaces and attacks it,
+    compares it with gradients and deletion, and ends in a verdict and an HTML report. The same command again shows what
+    is there; a killed one goes on where it stopped.
     """
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     choices |= {"classes": classes and tuple(map(str.strip, classes.split(",")))}
@@ -196,6 +197,7 @@ CHOICES = frozenset(
         "head",
         "embedding",
         "vectors",
+        "fine_tune",
         "preset",
         "epochs",
         "batch_size",

@@ -94,6 +94,14 @@ Head = Annotated[
         help="sigmoid or softmax; for pairs also joint or joint_tanh; default: by the number of classes and texts.",
     ),
 ]
+FineTune = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Fine-tune a Transformers checkpoint instead of training a new model: its folder, or its name in models/ "
+        "of the data folder.",
+    ),
+]
 Embedding = Annotated[int, typer.Option(metavar="N", min=1, help="Size of the word embeddings.")]
 Vectors = Annotated[
     Path | None, typer.Option(metavar="PATH", help="Word vectors to start from: GloVe or fastText text, or .npz.")

@@ -124,13 +124,14 @@ def pack_study(
     to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; there it serves as ATTENTEST_DATA.")],
     corpus: CorpusOnly = None,
 ) -> None:
-    """Prepare a study's corpora and vectors for a machine that has neither their rows nor a tokenizer."""
+    """Prepare a study's corpora, vectors and checkpoints for a machine that has neither their rows nor a tokenizer."""
     import shutil
 
     from attentest.data.corpora import CORPORA
     from attentest.data.corpora.declared import Declared
     from attentest.data.prepared import pack
     from attentest.studies.describe import vectors_file
+    from attentest.studies.fine_tuned import checkpoint_folder
 
     found = narrowed(find_study(study), corpus, 0, None, None, None)
     terminal = Terminal()
@@ -144,6 +145,9 @@ def pack_study(
             raise InputError(f"No file of word vectors at {path}. Put it into vectors/ of the data folder.")
         (to / "vectors").mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, to / "vectors" / path.name)
+    for name in dict.fromkeys(str(cell.choices["fine_tune"]) for cell in cells if cell.choices.get("fine_tune")):
+        checkpoint = checkpoint_folder(name)
+        shutil.copytree(checkpoint, to / "models" / checkpoint.name, dirs_exist_ok=True)
     size = sum(file.stat().st_size for file in to.rglob("*") if file.is_file())
     typer.echo(
         f"{to}: {len(declared)} corpora, {size / 2**20:.0f} MB. There: ATTENTEST_DATA={to} attentest study run …"

@@ -22,6 +22,7 @@ from attentest.models.decoders import DECODERS, Decoder, Transformer
 from attentest.models.encoders import ENCODERS, NoEncoder
 from attentest.models.heads import HEADS
 from attentest.store.folder import RunFolder
+from attentest.studies.fine_tuned import describe_fine_tuned
 from attentest.studies.presets import preset as preset_named
 from attentest.studies.run import FORCED, Removal, Run
 
@@ -31,8 +32,10 @@ __all__ = ["describe_run", "vectors_file"]
 MAKING = (
     *("min_frequency", "encoder", "structure", "attention", "query", "decoder", "head", "embedding", "vectors"),
     *("preset", "epochs", "batch_size", "learning_rate", "clip", "patience", "smoothing", "warmup"),
-    *("removal", "removal_share", "removal_by"),
+    *("removal", "removal_share", "removal_by", "fine_tune"),
 )
+#: Those of them that say how it is trained, whatever it is.
+TRAINING = ("epochs", "batch_size", "learning_rate", "clip", "patience", "smoothing", "warmup")
 
 
 def describe_run(
@@ -72,6 +75,7 @@ def describe_run(
     removal: str | None = None,
     removal_share: float = 0.0,
     removal_by: str = "mask",
+    fine_tune: str | Path | None = None,
 ) -> Run:
     """The run that these choices describe, everything checked before any work begins."""
     if corpus is not None and data is not None:
@@ -80,8 +84,7 @@ def describe_run(
         raise InputError("--test needs --data, the file to train on.")
     if limit < 0:
         raise InputError(f"limit={limit} must be 0 (all) or more.")
-    if model is not None:
-        _refuse_model_options(locals())
+    _refuse_options(locals())
     chosen = tuple(CHALLENGES.parse(text) for text in challenges)
     source = None if model is None else _run_folder(Path(model))
     defaults = preset_named(preset)
@@ -95,17 +98,11 @@ def describe_run(
     given_head = None if head is None else HEADS.parse(head)
     kept = parts if source is None else Architecture.from_record(source.record["fields"]["model"])
     _check_files(kept, data, model)
-    given: dict[str, Any] = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "clip": clip,
-        "patience": patience,
-        "smoothing": smoothing,
-        "warmup": warmup,
-    }
+    numbers = (epochs, batch_size, learning_rate, clip, patience, smoothing, warmup)
+    given: dict[str, Any] = {k: v for k, v in zip(TRAINING, numbers, strict=True) if v is not None}
     was = {} if source is None else source.record["fields"]["corpus"]
-    words = tokenizer or was.get("tokenizer") or "english"
+    # A checkpoint's own tokenizer knows words as they are written.
+    words = tokenizer or was.get("tokenizer") or ("whitespace" if fine_tune else "english")
     if data is not None:
         loaded = corpus_from_files(
             Path(data),
@@ -115,6 +112,7 @@ def describe_run(
             second_column=second_column,
             id_column=id_column,
             tokenizer=words,
+            lowercase=not fine_tune,
             max_tokens=max_tokens,
             min_frequency=min_frequency,
             classes=tuple(was["classes"]) if was else None,
@@ -126,13 +124,21 @@ def describe_run(
         raise InputError(f"Give --data or --corpus: texts to audit {model} on.")
     else:
         loaded = CORPORA.parse(corpus or was.get("name", "reviews")).load()
+    if fine_tune:
+        about = {
+            "seed": seed,
+            "limit": limit,
+            "tokenizer": words if data is not None else "",
+            "lowercase": data is None,
+        }
+        return _possible(
+            describe_fine_tuned(fine_tune, loaded, challenges=challenges, training=given, site=site, **about)
+        )
     loaded = _as_read(loaded, kept, candidates=bool(was.get("candidates")))
     asked = _query(loaded, query)
     usual_head = HEADS.parse(defaults.pair_head) if asked else None
     writes = _decoder(loaded, decoder)
-    training = dataclasses.replace(
-        defaults.training_for(loaded.task, writes), **{k: v for k, v in given.items() if v is not None}
-    )
+    training = dataclasses.replace(defaults.training_for(loaded.task, writes), **given)
     architecture = dataclasses.replace(
         parts, head=given_head or usual_head, query=asked, decoder=writes, **_of_transformer(parts, writes)
     )
@@ -240,12 +246,20 @@ def _of_transformer(parts: Architecture, decoder: Decoder | None) -> dict[str, A
     return {name: value for name, value in own.items() if getattr(parts, name) == getattr(usual, name)}
 
 
-def _refuse_model_options(given: dict[str, Any]) -> None:
-    """A trained model is taken as it is: options that would make another one are refused, not ignored."""
+def _refuse_options(given: dict[str, Any]) -> None:
+    """A trained model, or a checkpoint, is taken as it is: options that would make another one are refused."""
+    idle: tuple[str, ...] = MAKING
+    if given["model"] is not None:
+        what, source = "a trained model", "--model"
+    elif given["fine_tune"]:
+        parts = tuple(name for name in MAKING if name not in (*TRAINING, "fine_tune"))
+        idle, what, source = (*parts, "forced"), "a checkpoint that is fine-tuned", "--fine-tune"
+    else:
+        return
     for name, parameter in inspect.signature(describe_run).parameters.items():
-        if name in MAKING and given[name] != parameter.default:
+        if name in idle and given[name] != parameter.default:
             flag = name.replace("_", "-")
-            raise InputError(f"--{flag} {given[name]} has no effect on a trained model: leave out --model or --{flag}.")
+            raise InputError(f"--{flag} {given[name]} has no effect on {what}: leave out {source} or --{flag}.")
 
 
 def _run_folder(path: Path) -> RunFolder:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.network import Network
 from attentest.models.own_model import OwnModel
-from attentest.models.pretrained.building import build_pretrained, longest_allowed
+from attentest.models.pretrained.building import build_pretrained
 from attentest.models.pretrained.checkpoint import fingerprint, load_checkpoint, quietly
 from attentest.models.pretrained.pieces import MOST
 from attentest.models.pretrained.pretrained import Pretrained
@@ -29,14 +28,18 @@ from attentest.models.subject import Subject
 from attentest.studies.existing_texts import corpus_for
 from attentest.studies.run import Run
 from attentest.studies.version import version_of
+from attentest.training.fine_tuning import refuse_long_texts
 
 __all__ = [
     "SUITED",
     "ExistingRun",
+    "cut_short",
     "describe_checkpoint",
     "describe_model",
     "describe_subject",
+    "described",
     "names_of",
+    "suited",
 ]
 
 _METHODS = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
@@ -63,12 +66,14 @@ class ExistingRun(Run):
     about: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
 
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """As of any run; the code that counts is that which reads the model."""
-        fields: dict[str, Any] = Run.fields.func(self)  # type: ignore[attr-defined]
-        fields["code"]["model"] = version_of("attentest.models.pretrained.building", "attentest.models.own_model")
-        return fields
+    @property
+    def examined_at(self) -> str:
+        """The site by name, as it was chosen."""
+        return self.site
+
+    def _model_code(self) -> str:
+        """The code that counts is that which reads the model."""
+        return version_of("attentest.models.pretrained.building", "attentest.models.own_model")
 
     def _model_fields(self) -> dict[str, Any]:
         return {"model": dict(self.about), "training": {"from": self.source}}
@@ -128,22 +133,20 @@ def describe_model(
         subject = build_pretrained(
             model, own_tokenizer, vocabulary, pair=loaded.task != "single", answers=answers, prompt=prompt
         )
-    _refuse_long_texts(subject, model, own_tokenizer, split, vocabulary)
-    cut = _cut_short(subject, split, vocabulary)
+    refuse_long_texts(subject, own_tokenizer, split, vocabulary)
+    cut = cut_short(subject, split, vocabulary)
     subject.at(site)
     about = {
-        "encoder": _described(subject),
+        "encoder": described(subject),
         "attention": site or subject.sites[0],
         "row": str(subject.at(site).site.rows),
         "sha256": fingerprint(model),
         **({} if answers is None else {"answers": answers, "prompt": prompt}),
-        **(
-            {"cut_short": f"{cut} texts have words of more than {MOST} pieces, read by the first {MOST}"} if cut else {}
-        ),
+        **({"cut_short": cut} if cut else {}),
     }
     return dataclasses.replace(
         base,
-        challenges=_suited(challenges, split),
+        challenges=_put_alone(challenges, split),
         site=site,
         subject=subject,
         vocabulary=vocabulary,
@@ -190,7 +193,7 @@ def describe_subject(
     }
     return dataclasses.replace(
         base,
-        challenges=_suited(challenges, split),
+        challenges=_put_alone(challenges, split),
         site=site,
         subject=subject,
         vocabulary=vocabulary,
@@ -199,7 +202,7 @@ def describe_subject(
     )
 
 
-def _described(subject: Pretrained) -> str:
+def described(subject: Pretrained) -> str:
     """The model's class and size in a few words."""
     kinds = [
         (kind or "attention", [p for p in subject.places.places if p.kind == kind]) for kind in subject.places.kinds
@@ -208,15 +211,16 @@ def _described(subject: Pretrained) -> str:
     return f"{type(subject.model).__name__} ({sizes})"
 
 
-def _cut_short(subject: Pretrained, split: Split, vocabulary: Vocabulary) -> int:
-    """How many texts have words of more pieces than are read."""
+def cut_short(subject: Pretrained, split: Split, vocabulary: Vocabulary) -> str:
+    """How many texts have words of more pieces than are read, in words; "" where none has."""
     encoded = Encoded.of(split, vocabulary)
     is_cut = np.isin(np.arange(len(vocabulary)), subject.pieces.cut)
     concerned = np.zeros(len(split), dtype=bool)
     for values, offsets in (text for text in (encoded.text, encoded.second) if text is not None):
         total = np.concatenate([[0], np.cumsum(is_cut[values])])
         concerned |= total[offsets[1:]] > total[offsets[:-1]]
-    return int(concerned.sum())
+    cut = int(concerned.sum())
+    return f"{cut} texts have words of more than {MOST} pieces, read by the first {MOST}" if cut else ""
 
 
 def names_of(model: Any, choices: Mapping[str, Any]) -> tuple[str, ...]:
@@ -238,31 +242,16 @@ def names_of(model: Any, choices: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(model.config.id2label[number]) for number in range(count))
 
 
-def _suited(challenges: Sequence[str], split: Split) -> tuple[Challenge, ...]:
+def suited(challenges: Sequence[str], split: Split) -> tuple[Challenge, ...]:
     """The challenges as they are put to such a model; by default, those on marks only where there are any."""
     usual = tuple(challenges) == tuple(DEFAULT)
     chosen = [CHALLENGES.parse(SUITED.get(text, text)) for text in challenges]
-    if asking := next((challenge for challenge in chosen if challenge.companions), None):
-        raise NotApplicable(f"Challenge {asking.name!r}: {UNTRAINED}")
     return tuple(c for c in chosen if not usual or not isinstance(c, Rationale) or split.has("rationale"))
 
 
-def _refuse_long_texts(subject: Pretrained, model: Any, tokenizer: Any, split: Split, vocabulary: Vocabulary) -> None:
-    """Texts that have more pieces than the model has places for."""
-    allowed = longest_allowed(model, tokenizer)
-    if allowed is None:
-        return
-    encoded = Encoded.of(split, vocabulary)
-    counts, size = subject.pieces.counts.cpu().numpy(), subject.pieces.frame.size
-    texts = [encoded.text] if encoded.second is None else [encoded.text, encoded.second]
-    sums = [np.concatenate([[0], np.cumsum(counts[values])]) for values, _ in texts]
-    lengths = sum(total[offsets[1:]] - total[offsets[:-1]] for total, (_, offsets) in zip(sums, texts, strict=True))
-    lengths = lengths + size
-    if (too_long := lengths > allowed).any():
-        words = split.lengths[~too_long].max(initial=0)
-        raise InputError(
-            f"{int(too_long.sum())} of {len(split)} texts are longer than the model takes: the longest ("
-            f"{split.ids[int(lengths.argmax())]}) has {int(lengths.max())} pieces of words, and {allowed} is the most. "
-            f"Shorten them, or leave out texts of more than {int(min(words, split.lengths[too_long].min() - 1))} words "
-            "(max_tokens, --max-tokens)."
-        )
+def _put_alone(challenges: Sequence[str], split: Split) -> tuple[Challenge, ...]:
+    """The challenges, none of which may ask for other models."""
+    chosen = suited(challenges, split)
+    if asking := next((challenge for challenge in chosen if challenge.companions), None):
+        raise NotApplicable(f"Challenge {asking.name!r}: {UNTRAINED}")
+    return chosen

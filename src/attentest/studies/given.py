@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from attentest.challenges import DEFAULT
+from attentest.data.corpora import CORPORA
 from attentest.errors import InputError
 from attentest.models.pretrained.checkpoint import is_checkpoint
 from attentest.models.subject import Subject
+from attentest.store.folder import RunFolder
 from attentest.studies.describe import MAKING, describe_run
 from attentest.studies.existing import describe_checkpoint, describe_model, describe_subject, names_of
 from attentest.studies.existing_texts import in_memory
-from attentest.studies.run import Run
+from attentest.studies.run import CHECKPOINT, MODEL, Run
 
 __all__ = ["ONLY_GIVEN", "describe_given"]
 
@@ -38,10 +41,11 @@ def describe_given(
     ``tokenizer`` is the model's own for a Transformers model in memory, and otherwise how files are cut into words.
     ``texts`` and ``labels`` stand in the place of data. A model that is there already is taken as it is.
     """
+    if isinstance(model, str | Path) and (Path(model) / CHECKPOINT / "config.json").is_file():
+        return _fine_tuned_before(RunFolder(Path(model)), tokenizer, challenges=challenges, **choices)
     if model is None or (isinstance(model, str | Path) and not is_checkpoint(model)):
-        for name in ONLY_GIVEN:
-            if choices.pop(name, None) is not None:
-                raise InputError(f"{name} is for checkpoints of the Transformers library and models of your own.")
+        if named := next((name for name in ONLY_GIVEN if choices.pop(name, None) is not None), None):
+            raise InputError(f"{named} is for checkpoints of the Transformers library and models of your own.")
         if texts is not None or labels is not None:
             raise InputError("texts and labels are for a model that is there already; to train one give data.")
         return describe_run(model, challenges=challenges, tokenizer=tokenizer, **choices)
@@ -50,6 +54,13 @@ def describe_given(
         if texts is not None or labels is not None:
             raise InputError("Give texts and labels with a model in memory; with a checkpoint give data or a corpus.")
         return describe_checkpoint(model, tokenizer=tokenizer, **chosen)
+    return _in_memory(model, tokenizer, texts, labels, chosen)
+
+
+def _in_memory(
+    model: Any, tokenizer: Any, texts: Sequence[Any] | None, labels: Sequence[int | str] | None, chosen: dict[str, Any]
+) -> Run:
+    """The run for a model in the hands of a Python program."""
     if (texts is None) != (labels is None):
         raise InputError("Give texts and labels together, one label for each text.")
     if isinstance(model, Subject):
@@ -67,6 +78,16 @@ def describe_given(
         chosen["corpus"] = in_memory(texts, labels, names_of(model, chosen))
         chosen["classes"] = chosen["corpus"].classes
     return describe_model(model, tokenizer, **chosen)
+
+
+def _fine_tuned_before(folder: RunFolder, tokenizer: Any, **choices: Any) -> Run:
+    """The run for the checkpoint that another run fine-tuned; without data, on the corpus it was fine-tuned on."""
+    folder.verify(MODEL)
+    was = folder.record["fields"]["corpus"]["name"]
+    if choices.get("corpus") is None and choices.get("data") is None and was in CORPORA:
+        choices["corpus"] = was
+    run = describe_given(folder.path / CHECKPOINT, tokenizer, **choices)
+    return replace(run, model_from=folder)
 
 
 def _without_making(choices: dict[str, Any]) -> dict[str, Any]:

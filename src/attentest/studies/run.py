@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 
 from attentest.challenges import CHALLENGES, DEFAULT, Challenge
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.challenges.instances import Instances
 from attentest.data.corpus import Corpus, Split
+from attentest.data.vectors import load_vectors
+from attentest.data.vocabulary import Vocabulary
 from attentest.errors import CheckpointError, InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.precomputed import Precomputed
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
+from attentest.models.network import Network, build_network
 from attentest.registry import text_of
 from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
 from attentest.studies.version import version_of
+from attentest.training.checkpoints import load_network, load_vocabulary, save_network
 from attentest.training.loop import Training
 
 __all__ = ["FORCED", "Removal", "Run", "file_name"]
@@ -32,6 +38,8 @@ __all__ = ["FORCED", "Removal", "Run", "file_name"]
 #: Whose words a translator is made to write while it is examined: the corpus's, or its own.
 FORCED = ("reference", "own")
 MODEL, VOCABULARY, TEXTS, COUNTS = "model.safetensors", "vocabulary.json", "training-texts.u64", "corpus.json"
+#: The folder, within a run's, of a fine-tuned model as the Transformers library saves it.
+CHECKPOINT = "checkpoint"
 #: The modules that decide what is trained, and what is found apart from the challenges themselves.
 TRAINS = ("attentest.training.loop", "attentest.models.network", "attentest.data.vectors")
 FINDS = ("attentest.studies.examine", "attentest.models.network")
@@ -155,7 +163,7 @@ class Run:
             **({"site": self.examined_at} if self.examined_at else {}),
             **({} if self.forced == FORCED[0] else {"forced": self.forced}),
             "code": {
-                "model": None if self.model_from is not None else version_of(*TRAINS),
+                "model": self._model_code(),
                 "findings": {text_of(challenge): code_of(challenge) for challenge in self.asked},
             },
         }
@@ -171,8 +179,8 @@ class Run:
         """A hash of what decides the trained model: runs that ask it other questions share it."""
         fields = self.fields
         corpus = {name: fields["corpus"][name] for name in ("digest", "classes", "task")}
-        names = ("model", "training", "removal", "relation", "seed")
-        decides = {"corpus": corpus, **{name: fields.get(name) for name in names}}
+        names = ("training", "removal", "relation", "seed")
+        decides = {"corpus": corpus, "model": self._trained_as(), **{name: fields.get(name) for name in names}}
         return _hash({**decides, "code": fields["code"]["model"]})
 
     def findings_key(self, challenge: Challenge) -> str:
@@ -225,6 +233,15 @@ class Run:
         return f"of {self.model_from.path}" if self.model_from is not None else f"seed {self.seed}"
 
     @property
+    def kind(self) -> str:
+        """What its model is, by a name that tells what a token costs."""
+        return self.architecture.encoder.name
+
+    def weights(self, words: int) -> int:
+        """How many weights its model has, over so many words, as far as they count."""
+        return words * self.architecture.embedding
+
+    @property
     def companions(self) -> tuple[Companion, ...]:
         """The other models that its challenges ask for, each once."""
         writes = self.corpus.task == "translate"
@@ -256,6 +273,54 @@ class Run:
             **({} if self.removal is None else {"removal": {**asdict(self.removal), "code": _explained(self.removal)}}),
             **({} if self.relation is None else {"relation": self.relation.to_record()}),
         }
+
+    def _model_code(self) -> str | None:
+        """The version of the code that makes the model."""
+        return None if self.model_from is not None else version_of(*TRAINS)
+
+    def _trained_as(self) -> dict[str, Any]:
+        """What of the model's fields decides its weights."""
+        found: dict[str, Any] = self.fields["model"]
+        return found
+
+    def on(self, device: torch.device) -> tuple[Network, Vocabulary] | None:
+        """The model that is there already, on a device, with its words; None where one is to be trained or loaded."""
+        return None
+
+    def build(self, device: torch.device, say: Callable[[str], None]) -> tuple[Network, Vocabulary, dict[str, Any]]:
+        """A new model to train, its words, and what is worth keeping of how it was made."""
+        corpus, size = self.texts, self.architecture.embedding
+        vocabulary = Vocabulary.from_split(corpus["train"], corpus.min_frequency)
+        vectors, coverage = None, None
+        if self.vectors is not None:
+            loaded = load_vectors(
+                self.vectors, vocabulary, missing=self.missing_vectors, seed=self.seed, split=corpus["train"]
+            )
+            vectors = torch.from_numpy(loaded.matrix)
+            coverage = {"types": loaded.types, "tokens": loaded.tokens}
+            covered = f"{loaded.types:.1%} of words, {loaded.tokens or 0:.1%} of tokens covered"
+            say(f"Vectors {self.vectors.name}: {covered}")
+            if vectors.shape[1] != size:
+                raise InputError(
+                    f"{self.vectors} holds vectors of {vectors.shape[1]} numbers, the model takes {size}. "
+                    f"Use --embedding {vectors.shape[1]}."
+                )
+        generator = torch.Generator().manual_seed(self.seed)
+        model = build_network(self.architecture, len(vocabulary), self.classes(vocabulary), generator, vectors)
+        return model.to(device), vocabulary, {"vector_coverage": coverage}
+
+    def classes(self, vocabulary: Vocabulary) -> int:
+        """How many classes its model tells apart: those of the corpus, or the words it may write."""
+        return len(self.corpus.classes) if vocabulary.target is None else len(vocabulary.target)
+
+    def load(self, folder: Path, device: torch.device) -> tuple[Network, Vocabulary]:
+        """The trained model that a run's folder holds, and its words."""
+        return load_network(folder / MODEL, device)[0], load_vocabulary(folder / VOCABULARY)
+
+    def save(self, folder: Path, model: Network) -> tuple[str, ...]:
+        """Keep the trained model in a run's folder: the names of its files, MODEL the last."""
+        save_network(folder / MODEL, model, model.architecture)
+        return (MODEL,)
 
     def seen_in_training(self) -> int:
         """How many of the texts to examine the trained model it is given was trained on."""

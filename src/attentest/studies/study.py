@@ -251,7 +251,8 @@ def _value(key: str, value: Any, at: str, path: Path) -> Any:
     if key == "challenges":
         return tuple(value)
     beside = path.parent / str(value)
-    if key in ("data", "test") or (key == "vectors" and beside.is_file()):
+    is_near = value and (beside.is_file() if key == "vectors" else key == "fine_tune" and beside.is_dir())
+    if key in ("data", "test") or is_near:
         return str(beside.resolve())
     return value
 

@@ -20,25 +20,18 @@ from attentest.challenges import Challenge
 from attentest.challenges.companions import SUBJECT, Companion
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
-from attentest.data.vectors import load_vectors
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import CheckpointError, InputError, StorageError
 from attentest.models.guided import Guided
-from attentest.models.network import Network, build_network
+from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.store.atomic import make_folder, replacing, write_text
 from attentest.store.folder import RunFolder, runs_in
-from attentest.studies.existing import ExistingRun
 from attentest.studies.removal import ranks_of, without_top
-from attentest.studies.run import COUNTS, MODEL, TEXTS, VOCABULARY, Run, hashes
+from attentest.studies.run import CHECKPOINT, COUNTS, MODEL, TEXTS, VOCABULARY, Run, hashes
 from attentest.training.adversarial import Imitation, Recorded
-from attentest.training.checkpoints import (
-    load_network,
-    load_vocabulary,
-    save_network,
-    save_vocabulary,
-)
+from attentest.training.checkpoints import save_vocabulary
 from attentest.training.loop import best_epoch, fit
 from attentest.training.objectives import Objective
 from attentest.training.resume import Resume
@@ -113,31 +106,30 @@ def trained_model(run: Run, folder: RunFolder, device: torch.device, progress: P
     if not folder.is_finished(COUNTS, say):
         write_text(path / COUNTS, json.dumps(_counts(run.texts), indent=1) + "\n")
         folder.finish(COUNTS)
-    if isinstance(run, ExistingRun):
-        return run.on(device)
-    if folder.is_finished(MODEL, say) and folder.is_finished(VOCABULARY, say):
-        model, _ = load_network(path / MODEL, device)
-        return model, load_vocabulary(path / VOCABULARY)
+    if (given := run.on(device)) is not None:
+        return given
+    if _holds_model(folder, say):
+        return run.load(path, device)
     source = _same_model(run, folder)
     if source is not None:
-        model, architecture = load_network(source / MODEL, device)
-        vocabulary = load_vocabulary(source / VOCABULARY)
-        if model.words != len(vocabulary) or model.classes != _classes(run, vocabulary):
+        model, vocabulary = run.load(source, device)
+        if model.words != len(vocabulary) or model.classes != run.classes(vocabulary):
             raise CheckpointError(f"{source}: model, vocabulary and classes do not fit together.")
         about: dict[str, Any] = {"from": source.name}
         if run.model_from is None:
             about = RunFolder(source).record["finished"][MODEL]
             about.pop("sha256")
     else:
-        architecture = run.architecture
         model, vocabulary, about = _trained(run, path, device, progress)
     with replacing(path / TEXTS) as temporary:
         temporary.write_bytes(_training_texts(run, source))
     folder.finish(TEXTS)
     save_vocabulary(path / VOCABULARY, vocabulary)
     folder.finish(VOCABULARY, words=len(vocabulary))
-    save_network(path / MODEL, model, architecture)
-    folder.finish(MODEL, **{**about, "key": run.model_key})
+    *others, weights = run.save(path, model)
+    for name in others:
+        folder.finish(name)
+    folder.finish(weights, **{**about, "key": run.model_key})
     (path / UNFINISHED).unlink(missing_ok=True)
     return model, vocabulary
 
@@ -160,9 +152,10 @@ def _counts(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _classes(run: Run, vocabulary: Vocabulary) -> int:
-    """How many classes a model tells apart: those of the corpus, or the words it may write."""
-    return len(run.corpus.classes) if vocabulary.target is None else len(vocabulary.target)
+def _holds_model(folder: RunFolder, say: Callable[[str], None] = lambda line: None) -> bool:
+    """Whether the folder has a trained model with all its files."""
+    kept = [name for name in folder.record["finished"] if name.startswith(f"{CHECKPOINT}/")]
+    return all(folder.is_finished(name, say) for name in (MODEL, VOCABULARY, *kept))
 
 
 def _training_texts(run: Run, source: Path | None) -> bytes:
@@ -188,7 +181,7 @@ def _same_model(run: Run, folder: RunFolder) -> Path | None:
     key = run.model_key
     for other, finished in neighbours(folder):
         trained = finished.get(MODEL, {}).get("key") == key
-        if trained and other.is_finished(MODEL) and other.is_finished(VOCABULARY):
+        if trained and _holds_model(other):
             return other.path
     return None
 
@@ -197,27 +190,8 @@ def _trained(
     run: Run, path: Path, device: torch.device, progress: Progress
 ) -> tuple[Network, Vocabulary, dict[str, Any]]:
     corpus = run.texts
-    vocabulary = Vocabulary.from_split(corpus["train"], corpus.min_frequency)
-    vectors, coverage = None, None
-    size = run.architecture.embedding
-    if run.vectors is not None:
-        loaded = load_vectors(
-            run.vectors, vocabulary, missing=run.missing_vectors, seed=run.seed, split=corpus["train"]
-        )
-        vectors = torch.from_numpy(loaded.matrix)
-        coverage = {"types": loaded.types, "tokens": loaded.tokens}
-        progress.say(
-            f"Vectors {run.vectors.name}: {loaded.types:.1%} of words, {loaded.tokens or 0:.1%} of tokens covered"
-        )
-        if vectors.shape[1] != size:
-            raise InputError(
-                f"{run.vectors} holds vectors of {vectors.shape[1]} numbers, the model takes {size}. "
-                f"Use --embedding {vectors.shape[1]}."
-            )
-    generator = torch.Generator().manual_seed(run.seed)
     with reproducibly():
-        classes = _classes(run, vocabulary)
-        model = build_network(run.architecture, len(vocabulary), classes, generator, vectors).to(device)
+        model, vocabulary, made = run.build(device, progress.say)
         against = None if run.relation is None else run.relation.against
         needed = {"train", "dev", "dev" if against is None else against.select}
         encoded = {name: Encoded.of(corpus[name], vocabulary) for name in sorted(needed)}
@@ -240,7 +214,7 @@ def _trained(
         "epochs": [epoch.to_record() for epoch in epochs],
         "best_epoch": best_epoch(epochs).number,
         "dev_score": run.training.score(model) if against is None else "λ·divergence − TVD",
-        "vector_coverage": coverage,
+        **made,
         "seconds": round(sum(epoch.seconds for epoch in epochs), 2),
     }
     return model, vocabulary, about
@@ -281,7 +255,7 @@ def _taken(
 def subject_of(run: Run, root: Path, device: str, progress: Progress, name: str = "of another") -> Network:
     """A companion's model, trained or found; with its guide, where it has one."""
     train(run, root, device=device, companion=name, progress=progress)
-    model, _ = load_network(root / run.id / MODEL, device_named(device))
+    model, _ = run.load(root / run.id, device_named(device))
     if run.relation is not None and run.relation.guide is not None:
         return Guided(model, subject_of(run.relation.guide, root, device, progress))
     return model

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import torch
 
@@ -13,13 +17,16 @@ from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
-from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.checkpoint import load_checkpoint, quietly
+from attentest.models.pretrained.attending import NAME
+from attentest.models.pretrained.building import build_pretrained, longest_allowed
+from attentest.models.pretrained.checkpoint import fingerprint, load_checkpoint, quietly
+from attentest.models.pretrained.pretrained import Pretrained
 from attentest.progress import SILENT, Progress
-from attentest.store.atomic import write_text
+from attentest.store.atomic import make_folder, write_text
 from attentest.training.loop import Epoch, Training, best_epoch, fit
+from attentest.training.resume import Resume
 
-__all__ = ["FINE_TUNING", "fine_tune"]
+__all__ = ["FINE_TUNING", "fine_tune", "new_head", "refuse_long_texts", "refuse_writing", "save_checkpoint", "words_of"]
 
 #: As is usual for fine-tuning: few epochs, small steps, every text as often as it comes.
 FINE_TUNING = Training(
@@ -31,6 +38,8 @@ FINE_TUNING = Training(
     patience=0,
     select="accuracy",
 )
+#: Training in progress lies beside the new folder, under its name and this.
+UNFINISHED = ".training.safetensors"
 
 
 def fine_tune(
@@ -40,34 +49,27 @@ def fine_tune(
     *,
     training: Training = FINE_TUNING,
     seed: int = 0,
+    every: float = 20.0,
     device: torch.device | None = None,
     progress: Progress = SILENT,
 ) -> list[Epoch]:
     """Train a checkpoint, with a new head for the corpus's classes, and save its best epoch on dev in ``to``.
 
-    On a GPU the layers compute in bfloat16, as autocast chooses; weights stay in single precision.
+    On a GPU the layers compute in bfloat16, as autocast chooses; weights stay in single precision. What was killed goes
+    on after its last epoch, kept at most every so many seconds.
     """
     folder = Path(to)
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is there already: name a new folder for the fine-tuned model.")
-    if corpus.task == "translate":
-        raise NotApplicable(f"Corpus {corpus.name!r} has a text to generate: classifiers are fine-tuned here.")
-    where = device or torch.device("cpu")
-    with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
-        # The new head and dropout draw from torch's generator.
-        torch.manual_seed(seed)
-        model, tokenizer = load_checkpoint(checkpoint, new_classes=corpus.classes)
-        read = Split(pa.concat_tables([corpus[name].table for name in ("train", "dev")], promote_options="default"))
-        vocabulary = Vocabulary.from_split(read)
-        with quietly():
-            subject = build_pretrained(model.to(where), tokenizer, vocabulary, pair=corpus.task != "single")
-        train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
-        epochs = fit(subject, train, dev, training, seed=seed, progress=progress)
-    with quietly():
-        # As the library loads it, so that the folder says nothing of attentest's own attention.
-        model.set_attn_implementation("sdpa" if model._supports_sdpa else "eager")
-        model.to("cpu").save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+    refuse_writing(corpus)
+    vocabulary = words_of(corpus)
+    subject, tokenizer = new_head(checkpoint, corpus, vocabulary, seed=seed, device=device or torch.device("cpu"))
+    decides = [fingerprint(subject.model), corpus.digest, asdict(training), seed]
+    key = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+    make_folder(folder.parent)
+    resume = Resume(folder.with_name(folder.name + UNFINISHED), key, every, progress.say)
+    train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
+    epochs = fit(subject, train, dev, training, seed=seed, resume=resume, progress=progress)
     about: dict[str, Any] = {
         "from": str(checkpoint),
         "corpus": {"name": corpus.name, "digest": corpus.digest},
@@ -75,5 +77,70 @@ def fine_tune(
         "best_epoch": best_epoch(epochs).number,
         "epochs": [epoch.to_record() for epoch in epochs],
     }
-    write_text(folder / "fine-tuning.json", json.dumps(about, indent=1) + "\n")
+    unfinished = folder.with_name(folder.name + ".part")
+    save_checkpoint(subject, tokenizer, unfinished)
+    write_text(unfinished / "fine-tuning.json", json.dumps(about, indent=1) + "\n")
+    unfinished.replace(folder)
+    resume.forget()
     return epochs
+
+
+def refuse_writing(corpus: Corpus) -> None:
+    """A corpus of translations is refused."""
+    if corpus.task == "translate":
+        raise NotApplicable(f"Corpus {corpus.name!r} has a text to generate: classifiers are fine-tuned here.")
+
+
+def words_of(corpus: Corpus) -> Vocabulary:
+    """The words of all splits: a checkpoint has pieces for any word, so those not seen in training are known to it."""
+    tables = [split.table for split in corpus.splits.values()]
+    names = [name for name in ("tokens", "second") if name in tables[0].column_names]
+    return Vocabulary.from_split(Split(pa.concat_tables([table.select(names) for table in tables])))
+
+
+def new_head(
+    checkpoint: str | Path, corpus: Corpus, vocabulary: Vocabulary, *, seed: int, device: torch.device
+) -> tuple[Pretrained, Any]:
+    """The checkpoint with a new head for the corpus's classes, to be trained, and its tokenizer."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        # The new head draws from torch's generator.
+        torch.manual_seed(seed)
+        model, tokenizer = load_checkpoint(checkpoint, new_classes=corpus.classes)
+    with quietly():
+        subject = build_pretrained(model.to(device), tokenizer, vocabulary, pair=corpus.task != "single")
+    for split in corpus.splits.values():
+        refuse_long_texts(subject, tokenizer, split, vocabulary)
+    return subject, tokenizer
+
+
+def save_checkpoint(subject: Pretrained, tokenizer: Any, folder: Path) -> None:
+    """The model and its tokenizer as the library saves them, in one file of weights; what was there goes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    model = subject.model
+    with quietly():
+        # As the library loads it, so that the folder says nothing of attentest's own attention.
+        model.set_attn_implementation("sdpa" if model._supports_sdpa else "eager")
+        model.save_pretrained(folder, max_shard_size=10**15)
+        tokenizer.save_pretrained(folder)
+        model.set_attn_implementation(NAME)
+
+
+def refuse_long_texts(subject: Pretrained, tokenizer: Any, split: Split, vocabulary: Vocabulary) -> None:
+    """Texts that have more pieces than the model has places for are refused."""
+    allowed = longest_allowed(subject.model, tokenizer)
+    if allowed is None or not len(split):
+        return
+    encoded = Encoded.of(split, vocabulary)
+    counts, size = subject.pieces.counts.cpu().numpy(), subject.pieces.frame.size
+    texts = [encoded.text] if encoded.second is None else [encoded.text, encoded.second]
+    sums = [np.concatenate([[0], np.cumsum(counts[values])]) for values, _ in texts]
+    lengths = sum(total[offsets[1:]] - total[offsets[:-1]] for total, (_, offsets) in zip(sums, texts, strict=True))
+    lengths = lengths + size
+    if (too_long := lengths > allowed).any():
+        words = split.lengths[~too_long].max(initial=0)
+        raise InputError(
+            f"{int(too_long.sum())} of {len(split)} texts are longer than the model takes: the longest ("
+            f"{split.ids[int(lengths.argmax())]}) has {int(lengths.max())} pieces of words, and {allowed} is the most. "
+            f"Shorten them, or leave out texts of more than {int(min(words, split.lengths[too_long].min() - 1))} words "
+            "(max_tokens, --max-tokens)."
+        )

@@ -12,7 +12,8 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination, ragged
-from attentest.challenges.layers import OF_CHECKPOINTS
+from attentest.challenges.heads import OF_CHECKPOINTS
+from attentest.challenges.layers import OF_LAYERS
 from attentest.errors import InputError
 from attentest.measures.human_agreement import Annotations
 from attentest.models.classifier import Architecture
@@ -21,7 +22,11 @@ from attentest.models.subject import DecodedReading
 from attentest.registry import text_of
 
 #: What is not asked of classifiers trained here, and why.
-WHY_NOT = dict.fromkeys(("bleu", "alignment"), "it writes no text") | dict.fromkeys(("layers", "heads"), OF_CHECKPOINTS)
+WHY_NOT = (
+    dict.fromkeys(("bleu", "layers_bleu", "alignment"), "it writes no text")
+    | {"layers": OF_LAYERS}
+    | dict.fromkeys(("heads", "knockout", "joint_adversary"), OF_CHECKPOINTS)
+)
 
 
 @pytest.fixture(autouse=True)

@@ -27,8 +27,8 @@ SMALL = {
     "randomisation": "randomisation(draws=1)",
     "certificates": "certificates(sample=4, words=3)",
 }
-OF_TRANSLATIONS = ("bleu", "alignment")
-OF_CHECKPOINTS = ("layers", "heads")
+OF_TRANSLATIONS = ("bleu", "layers_bleu", "alignment")
+OF_CHECKPOINTS = ("layers", "heads", "knockout", "joint_adversary")
 ALONE = [
     SMALL.get(name, name)
     for name in CHALLENGES

@@ -10,14 +10,19 @@ from tests.pairs import made_up_pairs, pair_model
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination
-from attentest.challenges.layers import OF_CHECKPOINTS
+from attentest.challenges.heads import OF_CHECKPOINTS
+from attentest.challenges.layers import OF_LAYERS
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
 
 #: What is not asked of classifiers trained here, and why.
-WHY_NOT = dict.fromkeys(("bleu", "alignment"), "it writes no text") | dict.fromkeys(("layers", "heads"), OF_CHECKPOINTS)
+WHY_NOT = (
+    dict.fromkeys(("bleu", "layers_bleu", "alignment"), "it writes no text")
+    | {"layers": OF_LAYERS}
+    | dict.fromkeys(("heads", "knockout", "joint_adversary"), OF_CHECKPOINTS)
+)
 
 
 @pytest.fixture(autouse=True)

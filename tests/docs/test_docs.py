@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 from tests.pretrained import tiny, tokenizer_of
-from tests.translations import found, made_up_translations, translator
+from tests.translations import found, made_up_translations, transformer, translator
 
 import attentest
 from attentest.catalogue import REGISTRIES, catalogue
@@ -48,11 +48,11 @@ PAGES = [
     *(p for p in sorted(DOCS.rglob("*.md")) if not {"_build", "generated"} & set(p.relative_to(DOCS).parts)),
 ]
 #: Challenges that are for transformers alone.
-TRANSFORMERS = ("layers", "heads")
+TRANSFORMERS = ("layers", "heads", "knockout", "joint_adversary")
 FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<code>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 #: The challenges that only a model which writes texts can be put to.
-OF_TRANSLATIONS = ("bleu", "alignment")
+OF_TRANSLATIONS = ("bleu", "alignment", "layers_bleu")
 
 
 class Block(NamedTuple):
@@ -240,7 +240,8 @@ def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder
 def test_the_findings_on_translations_are_documented_column_by_column(name: str, tmp_path: Path) -> None:
     sections, split = _sections(DOCS / "reference" / "findings.md"), made_up_translations(3)
     vocabulary = Vocabulary.from_split(split)
-    written = found(name, split, translator(vocabulary), vocabulary, tmp_path).table.column_names
+    subject = (transformer if name == "layers_bleu" else translator)(vocabulary)
+    written = found(name, split, subject, vocabulary, tmp_path).table.column_names
     assert {*_columns(sections[name]), *_columns(sections["What all findings share"])} == set(written)
 
 

@@ -16,7 +16,10 @@ from attentest.challenges.guide import Guide
 from attentest.challenges.heads import Heads
 from attentest.challenges.input_invariance import InputInvariance
 from attentest.challenges.instances import Instances
+from attentest.challenges.joint_adversary import JointAdversary
+from attentest.challenges.knockout import Knockout
 from attentest.challenges.layers import Layers
+from attentest.challenges.layers_bleu import LayersBleu
 from attentest.challenges.permutation import Permutation
 from attentest.challenges.random_weights import RandomWeights
 from attentest.challenges.randomisation import Randomisation
@@ -57,7 +60,10 @@ CHALLENGES: Registry[Challenge] = Registry(
         "guide": Guide,
         "adversarial_training": AdversarialTraining,
         "layers": Layers,
+        "layers_bleu": LayersBleu,
         "heads": Heads,
+        "knockout": Knockout,
+        "joint_adversary": JointAdversary,
     },
 )
 

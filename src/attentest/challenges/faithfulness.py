@@ -18,7 +18,7 @@ from attentest.challenges.kinds import is_made_of, is_signed
 from attentest.challenges.limits import Between, enumerated_limits, ranked, searched_orders
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
-from attentest.explainers.erasure import check_erasure, erased
+from attentest.explainers.erasure import Known, check_erasure, erased
 from attentest.measures.chance import uniforms
 from attentest.store.findings import Measure
 
@@ -125,7 +125,8 @@ class Faithfulness(Challenge):
         batch, mask, predicted = examination.batch, examination.mask, examination.reading.predicted
         looked = sorted({*self.bins, *self.flip_bins})
         sizes, looked_at = (_sizes(examination.lengths, shares) for shares in (self.bins, looked))
-        chance = partial(_chance, examination, mode)
+        known = examination.known(mode)
+        chance = partial(_chance, examination, mode, known=known)
         random, ties = (
             uniforms(batch.keys, draws, mask.shape[1], examination.seed, f"faithfulness/{stream}", mask)
             for draws, stream in ((self.draws, "random"), (1, "ties"))
@@ -141,7 +142,7 @@ class Faithfulness(Challenge):
         )
         kept = torch.cat([removing >= looked_at[:, None, :, None], keeping < sizes[:, None, :, None]], dim=2)
         kept &= mask[:, None, None]
-        logits = erased(examination.subject, batch, examination.reading, kept.flatten(1, 2), mode)
+        logits = erased(examination.subject, batch, examination.reading, kept.flatten(1, 2), mode, known)
         logits = logits.unflatten(1, kept.shape[1:3])
 
         chances, whole = _of_class(logits.softmax(-1), predicted), _of_class(examination.probabilities, predicted)
@@ -243,10 +244,10 @@ def _sizes(lengths: Int[Tensor, " batch"], shares: Sequence[float]) -> Int[Tenso
 
 
 def _chance(
-    examination: Examination, mode: str, keep: Bool[Tensor, "batch alternative token"]
+    examination: Examination, mode: str, keep: Bool[Tensor, "batch alternative token"], known: Known | None = None
 ) -> Float[Tensor, "batch alternative"]:
     """The probability of the predicted class when only these tokens are left."""
-    logits = erased(examination.subject, examination.batch, examination.reading, keep, mode)
+    logits = erased(examination.subject, examination.batch, examination.reading, keep, mode, known)
     return _of_class(logits.softmax(-1), examination.reading.predicted)
 
 

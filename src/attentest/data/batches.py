@@ -275,27 +275,30 @@ def _padded(
     return Sequences(torch.from_numpy(tokens), torch.from_numpy(sizes + 2), torch.from_numpy(real), cut)
 
 
-def bucketed(encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048) -> Iterator[list[Batch]]:
-    """All rows in chunks of the split's order; inside a chunk, batches of like length.
+def bucketed(
+    encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048, sizes: np.ndarray | None = None
+) -> Iterator[list[Batch]]:
+    """All rows in chunks of the split's order; inside a chunk, batches of like length, or of other like ``sizes``.
 
     A batch holds at most ``tokens`` padded positions, so memory does not grow with the corpus.
     """
+    sizes = encoded.lengths if sizes is None else sizes
     for start in range(0, len(encoded), chunk):
         rows = np.arange(start, min(start + chunk, len(encoded)))
-        ordered = rows[np.argsort(encoded.lengths[rows], kind="stable")]
+        ordered = rows[np.argsort(sizes[rows], kind="stable")]
         yield [encoded.batch(part) for part in _within(ordered, encoded, tokens)]
 
 
 def _within(rows: np.ndarray, encoded: Encoded, tokens: int) -> Iterator[np.ndarray]:
-    """Texts sorted by length, cut so that the rows they make × longest, of both texts, stays within the budget."""
+    """Texts sorted by size, cut so that the rows they make × longest, of both texts, stays within the budget."""
     seconds, lengths, steps = encoded.second_lengths, encoded.lengths[rows], encoded.steps[rows]
     beside = np.zeros(len(rows), np.int64) if seconds is None else seconds[rows] + 2
     start = 0
     while start < len(rows):
-        end, widest, made = start + 1, beside[start], steps[start]
+        end, longest, widest, made = start + 1, lengths[start], beside[start], steps[start]
         while end < len(rows):
-            widest, made = max(widest, beside[end]), made + steps[end]
-            if made * (lengths[end] + 2 + widest) > tokens:
+            longest, widest, made = max(longest, lengths[end]), max(widest, beside[end]), made + steps[end]
+            if made * (longest + 2 + widest) > tokens:
                 break
             end += 1
         yield rows[start:end]

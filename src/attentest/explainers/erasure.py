@@ -7,6 +7,7 @@ sentences nobody writes, replaced words leave embeddings no word has. So the way
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from attentest.explainers.budget import in_slices, positions
 from attentest.models.subject import Reading, Subject
 from attentest.models.words import Reader, reader_of, words_of
 
-__all__ = ["ERASURES", "check_erasure", "erased"]
+__all__ = ["ERASURES", "Known", "check_erasure", "erased"]
 
 #: Ways to erase: delete the token and encode again; put the unknown word, zeros or the mean embedding in its place;
 #: zero its attention weight, renormalise the others and encode nothing again.
@@ -36,23 +37,73 @@ def check_erasure(mode: str) -> None:
         raise InputError(f"Erasure {mode!r} must be one of {', '.join(ERASURES)}.")
 
 
+@dataclass
+class Known:
+    """What erasing was found to leave of the texts of one batch, one way of erasing: it is computed once."""
+
+    sets: np.ndarray | None = None
+    logits: Float64[Tensor, "set class"] | None = None
+
+    def add(self, sets: np.ndarray, logits: Float64[Tensor, "set class"]) -> None:
+        """Keep more of them, in the order of the sets."""
+        if self.sets is not None and self.logits is not None:
+            sets, logits = np.concatenate([self.sets, sets]), torch.cat([self.logits, logits])
+        order = np.argsort(sets)
+        self.sets, self.logits = sets[order], logits[torch.from_numpy(order).to(logits.device)]
+
+    def learn(
+        self, kept: Bool[Tensor, "batch alternative position"], logits: Float64[Tensor, "batch alternative class"]
+    ) -> None:
+        """Keep what is known already of texts with only some tokens left; those without any are passed over."""
+        sets, row, chosen, inverse = _distinct(kept)
+        first = torch.zeros(len(row), dtype=torch.long, device=kept.device)
+        first[inverse] = torch.arange(len(inverse), device=kept.device)
+        new = (self.places(sets) < 0) & chosen.any(-1).cpu().numpy()
+        self.add(sets[new], logits.flatten(0, 1)[first[torch.from_numpy(new).to(kept.device)]])
+
+    def places(self, sets: np.ndarray) -> np.ndarray:
+        """Where each set stands among those that are known, −1 where it does not."""
+        if self.sets is None or not len(self.sets):
+            return np.full(len(sets), -1)
+        place = np.searchsorted(self.sets, sets).clip(max=len(self.sets) - 1)
+        return np.where(self.sets[place] == sets, place, -1)
+
+
 @torch.no_grad()
 def erased(
-    subject: Subject, batch: Batch, reading: Reading, keep: Bool[Tensor, "batch alternative item"], mode: str
+    subject: Subject,
+    batch: Batch,
+    reading: Reading,
+    keep: Bool[Tensor, "batch alternative item"],
+    mode: str,
+    known: Known | None = None,
 ) -> Float64[Tensor, "batch alternative class"]:
     """The logits when only the items (or the tokens) in ``keep`` are left; start and end symbols always stay.
 
-    Alternatives that keep the same tokens of the same text are computed once. Where nothing is left to attend to
-    (``delete`` and ``zero_attention`` without any token) the logits are not a number.
+    Alternatives that keep the same tokens of the same text are computed once, over several calls where ``known``
+    is given. Where nothing is left to attend to (``delete`` and ``zero_attention`` without any token) the logits are
+    not a number.
     """
     check_erasure(mode)
     if mode == "zero_attention":
         return _reread(reading, keep & reading.mask[:, None])
     kept = reading.spread(keep) & batch.mask[:, None]
-    row, chosen, inverse = _distinct(kept)
+    sets, row, chosen, inverse = _distinct(kept)
+    known = Known() if known is None else known
+    new = known.places(sets) < 0
+    if new.any():
+        fresh = torch.from_numpy(new).to(kept.device)
+        known.add(sets[new], _read(subject, batch, row[fresh], chosen[fresh], mode))
+    assert known.logits is not None
+    place = torch.from_numpy(known.places(sets)).to(kept.device)
+    return known.logits[place[inverse]].view(*kept.shape[:2], -1)
+
+
+def _read(subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, mode: str) -> Float64[Tensor, "set class"]:
+    """The logits of these rows' texts with only the chosen tokens left."""
     words, index = words_of(subject, batch)
     if mode == "delete":
-        here = torch.arange(kept.shape[-1], device=kept.device) < batch.text.lengths[:, None]
+        here = torch.arange(chosen.shape[-1], device=chosen.device) < batch.text.lengths[:, None]
         left = chosen | (here & ~batch.mask)[row]
         index, lengths = index[row], left.sum(-1)
         which = chosen.any(-1).nonzero()[:, 0]
@@ -63,11 +114,11 @@ def erased(
         lengths = batch.text.lengths[row]
         which = torch.arange(len(row), device=row.device)
     read = reader_of(subject, words)
-    logits = torch.full((len(row), subject.classes), torch.nan, dtype=torch.float64, device=kept.device)
+    logits = torch.full((len(row), subject.classes), torch.nan, dtype=torch.float64, device=row.device)
     for places in _alike(lengths, which):
         texts, order = _moved_together(batch, row[places], left[places], lengths[places])
         logits[places] = _within_memory(read, texts, index[places].gather(1, order)).double()
-    return logits[inverse].view(*kept.shape[:2], -1)
+    return logits
 
 
 def _within_memory(read: Reader, texts: Batch, index: Tensor) -> Tensor:
@@ -87,17 +138,19 @@ def _reread(reading: Reading, kept: Tensor) -> Tensor:
     return torch.cat(parts, dim=1)
 
 
-def _distinct(kept: Tensor) -> tuple[Int[Tensor, " distinct"], Bool[Tensor, "distinct position"], Tensor]:
-    """Every different set of every instance once: its instance, the set, and where each alternative finds its own."""
+def _distinct(
+    kept: Tensor,
+) -> tuple[np.ndarray, Int[Tensor, " distinct"], Bool[Tensor, "distinct position"], Tensor]:
+    """Every different set of every instance once, as bytes; its instance, its tokens; where each alternative's is."""
     count, alternatives, width = kept.shape
     flat = kept.reshape(-1, width).cpu().numpy()
     row = np.repeat(np.arange(count), alternatives)
     record = np.concatenate([row.astype(">u4")[:, None].view(np.uint8), np.packbits(flat, axis=1)], axis=1)
     whole = np.ascontiguousarray(record).view(np.dtype((np.void, record.shape[1])))[:, 0]
-    _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+    sets, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
     to = kept.device
     places = torch.from_numpy(first).to(to)
-    return torch.from_numpy(row).to(to)[places], kept.reshape(-1, width)[places], torch.from_numpy(inverse).to(to)
+    return sets, torch.from_numpy(row).to(to)[places], kept.reshape(-1, width)[places], torch.from_numpy(inverse).to(to)
 
 
 def _alike(lengths: Tensor, which: Tensor) -> Iterator[Tensor]:

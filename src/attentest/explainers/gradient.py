@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
@@ -39,6 +39,12 @@ class Gradient(Explainer):
         with differentiable(subject):
             traced = subject.read(batch, detach_attention=self.path == "detached")
             return Attribution(_product(traced, traced.embeddings, batch.mask, target))
+
+    def of_slope(
+        self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]
+    ) -> Float[Tensor, "batch token"]:
+        """The slope at every token times its embedding, without its sign."""
+        return (slope * embeddings).sum(-1).abs()
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,12 @@ class LeaveOneOut(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """Deletions of several instances at a time, as many as the memory budget allows."""
-        without = deleted(subject, batch, reading.mask).softmax(-1)
+        return Attribution(self.of_deleted(deleted(subject, batch, reading.mask), reading))
+
+    def of_deleted(self, without: Float[Tensor, "batch token class"], reading: Reading) -> Float[Tensor, "batch token"]:
+        """How far the logits without each token lie from those with it."""
         whole = reading.logits.double().softmax(-1)[:, None]
-        return Attribution(torch.where(reading.mask, total_variation(without, whole), 0.0))
+        return torch.where(reading.mask, total_variation(without.softmax(-1), whole), 0.0)
 
 
 def deleted(subject: Subject, batch: Batch, mask: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch token class"]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +19,17 @@ from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
+from attentest.explainers.budget import ran_out
 from attentest.measures.human_agreement import Annotations
+from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
+from attentest.studies.room import Room
 
 __all__ = ["Texts", "examine"]
-
-#: Padded positions in a batch: a core's cache is small, a GPU waits for every batch.
-POSITIONS = {"cpu": 4096, "cuda": 65_536}
 
 
 @dataclass(frozen=True)
@@ -127,20 +128,28 @@ def examine(
     ``companions`` are the other models that the challenges compare the subject with. Where texts are ``written``, the
     rows of the split are steps, all of a text in one batch; a challenge of texts gives rows of texts.
     """
-    marks, people = _Marks.of(split), _People.of(split)
+    marks, people, room = _Marks.of(split), _People.of(split), Room(subject, encoded)
     texts = Split(split.table.select([name for name in ("tokens", "sentences") if split.has(name)]))
 
     seconds = Split(split.table.select(["second"])) if split.has("second") else None
 
     def examined(batch: Batch) -> dict[str, pa.Table]:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
-        try:
-            return whole(batch)
-        except torch.OutOfMemoryError:
-            if batch.texts == 1:
-                raise
-        # Beyond the except block, so that the failed call's tensors are free by now.
-        _give_back_memory(subject)
+        if room.holds(batch):
+            try:
+                found = whole(batch)
+            except RuntimeError as error:
+                if batch.texts == 1 or not ran_out(error):
+                    raise
+                room.shrink(batch)
+            else:
+                if news := room.news():
+                    progress.say(news)
+                if isinstance(subject, Pretrained) and subject.device.type == "cpu":
+                    _give_back_memory(subject)
+                return found
+            # Beyond the except block, so that the failed call's tensors are free by now.
+            _give_back_memory(subject)
         halves = [examined(half) for half in batch.halves()]
         return {name: pa.concat_tables([half[name] for half in halves]) for name in challenges}
 
@@ -179,7 +188,7 @@ def examine(
             writers[name] = stack.enter_context(writer)
         tick = stack.enter_context(progress.stage("Examining", len(encoded)))
         pool = stack.enter_context(_pool(workers))
-        for batches in bucketed(encoded, tokens=POSITIONS.get(subject.device.type, 4096)):
+        for batches in bucketed(encoded, tokens=room.positions, sizes=room.sizes):
             # The longest first, so that no worker is left alone with them at the end.
             done = list(pool.map(examined, reversed(batches)))
             for name, writer in writers.items():
@@ -216,8 +225,23 @@ def _of_items(reading: Reading, annotations: Annotations) -> Annotations:
 
 
 def _give_back_memory(subject: Subject) -> None:
+    """What was freed goes back to the device, or to the system, where the C library keeps it for itself."""
     if subject.device.type == "cuda":
         torch.cuda.empty_cache()
+    elif _TRIM is not None:
+        _TRIM(0)
+
+
+def _trim() -> Callable[[int], int] | None:
+    """The C library's function for it, where it has one."""
+    try:
+        trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    except (OSError, TypeError):
+        return None
+    return trim
+
+
+_TRIM = _trim()
 
 
 @contextlib.contextmanager

@@ -20,6 +20,8 @@ __all__ = ["fingerprint", "is_checkpoint", "load_checkpoint", "quietly"]
 #: How classes of language models end: decoder-only, and encoder–decoder.
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 GENERATING = ("ForConditionalGeneration", "MTModel")
+#: Seconds that the hub has for its first answer.
+PATIENCE = 5.0
 
 
 def is_checkpoint(model: str | Path) -> bool:
@@ -41,13 +43,15 @@ def load_checkpoint(
 
     name = str(model)
     with quietly():
+        # Without the network the library tries again and again, file by file; what it has kept it finds at once.
+        where = {"local_files_only": not Path(name).exists() and not _on_hub(name)}
         try:
-            config = transformers.AutoConfig.from_pretrained(name)
+            config = transformers.AutoConfig.from_pretrained(name, **where)
         except (OSError, ValueError, KeyError) as error:
             raise _cannot_load(name, error) from error
         try:
             _refuse_no_tokenizer(Path(name))
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(name, **where)
         except Exception as error:
             raise CheckpointError(
                 f"{name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's tokenizer beside "
@@ -60,7 +64,7 @@ def load_checkpoint(
             names = dict(enumerate(new_classes))
             about |= {"id2label": names, "label2id": {label: number for number, label in names.items()}}
         try:
-            loaded, found = made.from_pretrained(name, **about)
+            loaded, found = made.from_pretrained(name, **about, **where)
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             raise CheckpointError(
                 f"{name}: its weights cannot be loaded ({_first_line(error)}). They must be whole, and safetensors: "
@@ -75,6 +79,19 @@ def load_checkpoint(
     if new_classes is not None and tokenizer.pad_token_id is not None:
         loaded.config.pad_token_id = tokenizer.pad_token_id
     return loaded, tokenizer
+
+
+def _on_hub(name: str) -> bool:
+    """Whether the hub answers that it has this model: asked once, for a few seconds."""
+    from huggingface_hub import constants, model_info
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    try:
+        model_info(name, timeout=PATIENCE)
+    except Exception:
+        return False
+    return True
 
 
 def _refuse_no_tokenizer(folder: Path) -> None:

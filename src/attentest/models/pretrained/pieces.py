@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentest.data.batches import Batch
+from attentest.data.batches import Batch, Encoded
 from attentest.data.vocabulary import END, PAD, START, UNKNOWN
 from attentest.errors import InputError
 
@@ -128,6 +129,14 @@ class Pieces(torch.nn.Module):
         """How many pieces each text takes, with its frame."""
         texts = [batch.text] if batch.second is None else [batch.text, batch.second]
         return sum(self.counts[text.tokens].sum(-1) for text in texts) + self.frame.size  # type: ignore[return-value]
+
+    def sizes(self, encoded: Encoded) -> np.ndarray:
+        """The same of every text of a split."""
+        counts, size = self.counts.cpu().numpy(), np.full(len(encoded), self.frame.size)
+        for values, offsets in (text for text in (encoded.text, encoded.second) if text is not None):
+            total = np.concatenate([[0], np.cumsum(counts[values])])
+            size = size + total[offsets[1:]] - total[offsets[:-1]]
+        return size
 
     def layout(self, batch: Batch) -> Layout:
         """The batch as pieces, real ones moved together to the left."""

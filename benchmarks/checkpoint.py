@@ -1,0 +1,76 @@
+"""An audit of a Transformers checkpoint: seconds a text, and the most memory held, for several numbers of texts.
+
+python -m benchmarks.checkpoint --model FOLDER [--corpus sst] [--texts 200 800 0] [--challenge NAME ...]
+
+Every audit is a process of its own. 0 texts: all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+
+class Spent(NamedTuple):
+    """What an audit took."""
+
+    texts: int
+    cpu: float
+    wall: float
+    #: Mebibytes.
+    peak: float
+
+
+def audited(arguments: list[str]) -> Spent:
+    """One audit into a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as runs:
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "attentest", "audit", *arguments, "--device", "cpu", "--runs", runs]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        assert child.stderr is not None
+        said = child.stderr.read()
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise SystemExit(said.decode())
+        wall = time.perf_counter() - started
+        return Spent(_texts(runs), used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
+
+
+def _texts(runs: str) -> int:
+    return min(pq.read_metadata(path).num_rows for path in Path(runs).glob("*/findings/instances.parquet"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--corpus", default="")
+    parser.add_argument("--data", default="")
+    parser.add_argument("--texts", type=int, nargs="+", default=[200, 800, 0])
+    parser.add_argument("--challenge", nargs="*", default=[])
+    given = parser.parse_args()
+    arguments = ["--model", given.model]
+    arguments += ["--data", given.data] if given.data else ["--corpus", given.corpus or "sst"]
+    arguments += [part for challenge in given.challenge for part in ("--challenge", challenge)]
+    table = Table(title=f"Audit of {given.model}, {os.cpu_count()} cores", title_justify="left")
+    for column in ("texts", "CPU seconds", "CPU seconds a text", "wall seconds", "peak memory, MiB"):
+        table.add_column(column, justify="right")
+    for limit in given.texts:
+        spent = audited([*arguments, "--limit", str(limit)])
+        each = spent.cpu / spent.texts
+        table.add_row(f"{spent.texts:,}", f"{spent.cpu:.0f}", f"{each:.2f}", f"{spent.wall:.0f}", f"{spent.peak:,.0f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

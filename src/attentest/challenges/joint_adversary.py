@@ -54,7 +54,7 @@ class JointAdversary(Challenge):
     """
 
     name: ClassVar[str] = "joint_adversary"
-    question: ClassVar[str] = "May the attention of all layers be different at once, and the prediction stay?"
+    question: ClassVar[str] = "May the weights of words be different in many layers at once, and the prediction stay?"
     reference: ClassVar[str] = "after Jain & Wallace 2019, section 4.2.2"
     #: Names of sites, such as "layer 3 head 2"; none: every layer, at the row of the output.
     sites: tuple[str, ...] = ()

@@ -97,6 +97,9 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
     if limit := _limit(group):
         yield f"a random sample of {limit:,} test texts"
     if apart:
+        planned = rules.models[model].epochs.get(corpus.name)
+        if planned is not None and (epochs := group.choices.get("epochs")) not in (None, planned):
+            yield f"epochs {epochs} instead of {planned}"
         return
     settings = {**rules.settings, **corpus.settings}
     identity = {*_IDENTITY, "limit", *(rules.models[model].choices if model else ())}

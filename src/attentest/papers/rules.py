@@ -87,6 +87,8 @@ class NameRule:
     differs: str = ""
     #: Whether the vectors and settings in this file are those of other models, so that they are no difference.
     apart: bool = False
+    #: Of such a model: the study's epochs on our corpus of this name.
+    epochs: Mapping[str, int] = field(default_factory=dict)
     missing: str = ""
     reason: str = ""
 

@@ -8,6 +8,7 @@ from tests.report.test_erasure_figures import flip_sets
 
 from attentest.report.erasure import ORDERS, erasure_table, order_line
 from attentest.store.findings import Findings
+from attentest.store.summary import Estimate
 
 
 def with_attention_as(order: str, found: Findings) -> Findings:
@@ -33,6 +34,21 @@ def test_attention_is_placed_between_a_random_order_and_the_smallest_set(
     assert line.tone == tone
     assert words in line.reading
     assert line.estimate.value == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("order", "tone"), [("smallest", "context"), ("random", "unsettled")])
+def test_where_little_attention_lies_on_words_an_order_speaks_not_against_it(order: str, tone: str) -> None:
+    found = with_attention_as(order, flip_sets(300))
+    line = order_line(found, Estimate(0.2, 0.1, 0.3, 0.1, 300, 0, ""))
+    usual = order_line(found)
+    assert line is not None
+    assert usual is not None
+    assert line.tone == tone
+    assert line.reading.startswith("Cannot say: only") == (usual.tone == "against")
+    most = order_line(found, Estimate(0.75, 0.7, 0.8, 0.1, 300, 0, ""))
+    assert most is not None
+    assert most.tone == usual.tone
+    assert "Removed are weights of words; what lies on no word (25\u00a0%) was held." in most.reading
 
 
 def test_the_share_is_that_of_the_means_with_never_flipped_texts_counted_whole() -> None:

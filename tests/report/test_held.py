@@ -8,10 +8,24 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from attentest.report.held import HALF, Site, dependence, held_line, named, on_words, site_of, why_open
-from attentest.report.judge import TOO_FEW
-from attentest.report.lines import permutation_line, uniform_line
+from attentest.challenges.adversary import Adversary
+from attentest.challenges.agreement import Agreement
+from attentest.report.held import (
+    HALF,
+    Site,
+    dependence,
+    freedom,
+    held_line,
+    is_open,
+    named,
+    on_words,
+    site_of,
+    why_open,
+)
+from attentest.report.judge import TOO_FEW, _otherwise
+from attentest.report.lines import adversary_line, permutation_line, tokens_line, uniform_line
 from attentest.report.verdict import Goal, Line
+from attentest.report.weighing import weigh
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate
 
@@ -90,3 +104,66 @@ def test_a_goal_that_is_open_says_why() -> None:
     assert why_open(goal, TOO_FEW, (held, permutation_line(permutation(0.001)))) == goal
     answered = dataclasses.replace(goal, answer="no")
     assert why_open(answered, TOO_FEW, (held, stays)) == answered
+
+
+def adversary(ratio: float) -> Findings:
+    measures = Adversary().measures
+    columns: dict = {measure.column: np.full(40, ratio) for measure in measures}
+    columns |= {measure.column: np.ones(40, bool) for measure in measures if measure.statistic == "fraction"}
+    about = {"adversarial_probabilities": [[0.5, 0.5]] * 40, "not_judged": pa.nulls(40, pa.string())}
+    return Findings("adversary", measures, pa.table(columns | about))
+
+
+@pytest.mark.parametrize(("ratio", "usual"), [(0.95, "against"), (0.7, "mixed"), (0.2, "supports")])
+def test_that_attention_could_be_otherwise_says_nothing_where_little_of_it_lies_on_words(
+    ratio: float, usual: str
+) -> None:
+    whole = adversary_line(adversary(ratio))
+    assert whole.tone == usual
+    assert "shares that words get" not in whole.reading
+    most = held_line(instances(HALF + 0.25))
+    little = held_line(instances(HALF - 0.25))
+    assert most is not None
+    assert little is not None
+    among = adversary_line(adversary(ratio), most.estimate)
+    assert among.tone == usual
+    assert (
+        "The difference is one among the shares that words get; what lies on no word (25\u00a0%) was held."
+        in among.reading
+    )
+    small = adversary_line(adversary(ratio), little.estimate)
+    assert is_open(small) == (usual != "supports")
+    assert small.tone == ("supports" if usual == "supports" else "unsettled")
+    why = _otherwise(weigh((most, among)), (most, among))
+    assert (why is None) == (usual == "supports")
+    assert why is None or "among the words’ shares predict the same" in why
+    assert _otherwise(weigh((little, small)), (little, small)) is None
+
+
+def test_only_the_goal_that_an_open_line_answers_is_open_for_it() -> None:
+    held = held_line(instances(0.2))
+    assert held is not None
+    lines = (held, adversary_line(adversary(0.95), held.estimate))
+    goal = Goal("", "", "cannot say", TOO_FEW)
+    assert why_open(goal, TOO_FEW, lines) == goal
+    assert why_open(goal, TOO_FEW, lines, ("adversary",)).why.startswith("Only 20\u00a0% of this attention")
+
+
+def test_a_share_that_is_not_given_changes_nothing() -> None:
+    assert freedom("mixed", "Some.", None, "x") == ("mixed", "Some.")
+
+
+@pytest.mark.parametrize(("captured", "no"), [(0.1, True), (0.6, False)])
+def test_in_a_model_of_layers_a_state_is_one_way_of_many(captured: float, no: bool) -> None:
+    measures = tuple(m for m in Agreement().measures if m.where.get("pair") == "state_erasure~leave_one_out")
+    columns: dict = {m.column: np.full(40, captured) for m in measures}
+    columns |= {m.column: np.ones(40, bool) for m in measures if m.statistic == "fraction"}
+    about = {"pair": ["state_erasure~leave_one_out"] * 40, "not_judged": pa.nulls(40, pa.string())}
+    found = Findings("agreement", measures, pa.table(columns | about))
+    one, many = tokens_line(found), tokens_line(found, layered=True)
+    assert one is not None
+    assert many is not None
+    assert one.tone == many.tone
+    assert "by other ways" not in one.reading
+    assert many.reading.startswith("No: erasing this state" if no else "Only in part: erasing this state")
+    assert "the word also reaches the output by other ways." in many.reading

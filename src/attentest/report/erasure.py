@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.report.held import freedom
 from attentest.report.seeds import estimated, with_resamples
 from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import said, tone_of
@@ -44,7 +45,7 @@ PROVED = {
 }
 
 
-def order_line(flip_sets: Findings) -> Line | None:
+def order_line(flip_sets: Findings, on_words: Estimate | None = None) -> Line | None:
     """Does attention rank weights well? How early decisions flip, between a random order and the smallest set."""
     share = _share(flip_sets)
     if share is None:
@@ -57,12 +58,13 @@ def order_line(flip_sets: Findings) -> Line | None:
     }
     # A large weight is a large part of the output whatever it stands on: this can speak against attention, not for it.
     tone: Tone = tone_of("order", share)
+    tone, told = freedom(tone, said(words, tone, share), on_words, "Removed are weights of words")
     shown: Tone = "context" if tone == "supports" else tone
     orders = ("attention", "gradient_x_attention", "random")
     own, beside, chance = (estimate(flip_sets, f"{order}.times_counted") for order in orders)
     never = estimate(flip_sets, "smallest.never")
     reading = (
-        f"{said(words, tone, share)} Attention’s order takes {own.value:.1f} times as many weights as the smallest "
+        f"{told} Attention’s order takes {own.value:.1f} times as many weights as the smallest "
         f"set (all, where it never flips), gradient × attention {beside.value:.1f}, a random order {chance.value:.1f}; "
         f"{value_of(never, 'fraction')} of decisions flip under none."
     )

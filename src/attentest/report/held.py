@@ -17,10 +17,12 @@ from attentest.report.verdict import Goal, Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
 
-__all__ = ["HALF", "Site", "dependence", "held_line", "named", "on_words", "site_of", "why_open"]
+__all__ = ["HALF", "Site", "dependence", "freedom", "held_line", "is_open", "named", "on_words", "site_of", "why_open"]
 
 #: Where words get less than this share on average, nothing is concluded from a prediction that stays.
 HALF = 0.5
+#: The lines on whether predictions depend on the weights.
+DEPENDENCE = ("uniform", "permutation")
 _OF_HEADS = re.compile(r"cross (\d+)\.(\d+)")
 
 
@@ -85,10 +87,31 @@ def dependence(words: Mapping[str, str], key: str, found: Estimate, share: Estim
     return tone, said(words, tone, found)
 
 
-def why_open(goal: Goal, usual: str, lines: tuple[Line, ...]) -> Goal:
-    """The goal with the reason why it is open, where that is what was held and not the ``usual`` one."""
+def freedom(tone: Tone, reading: str, share: Estimate | None, spread: str) -> tuple[Tone, str]:
+    """What it says that words' weights may be others; nothing where most of the attention was held.
+
+    The less words get, the less their shares matter, and the more others would do. That even then few would do says
+    more, not less, so ``supports`` stays. ``spread`` says what the number is about where words get most, not all.
+    """
+    if share is None or share.value == 1:
+        return tone, reading
+    if share.value < HALF and tone != "supports":
+        return "unsettled", (
+            f"Cannot say: only {percent(share.value)} of this attention lies on words and the rest was held, so that "
+            "how words share it could be otherwise whatever the model does."
+        )
+    return tone, f"{reading} {spread}; what lies on no word ({percent(1 - share.value)}) was held."
+
+
+def is_open(line: Line) -> bool:
+    """Whether the line cannot say because most of the attention was held."""
+    return line.reading.startswith("Cannot say: only")
+
+
+def why_open(goal: Goal, usual: str, lines: tuple[Line, ...], keys: tuple[str, ...] = DEPENDENCE) -> Goal:
+    """The goal with the reason why it is open, where that is what was held in one of these lines, not the ``usual``."""
     share = next((line.estimate for line in lines if line.key == "held"), None)
-    kept = any(line.key in ("uniform", "permutation") and line.reading.startswith("Cannot say") for line in lines)
+    kept = any(line.key in keys and is_open(line) for line in lines)
     if goal.answer != "cannot say" or goal.why != usual or share is None or not kept:
         return goal
     why = f"Only {percent(share.value)} of this attention lies on words: what their weights do cannot be told from it."

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attentest.errors import StorageError
-from attentest.report.held import why_open
+from attentest.report.also import also_measured
+from attentest.report.held import DEPENDENCE, is_open, why_open
 from attentest.report.lines import lines_of
 from attentest.report.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.report.verdict import Goal, Line, Verdict, items_of, of_steps, writes
@@ -35,6 +36,9 @@ FORCED = (
 TOGETHER = "Steps of one sentence are not independent: intervals draw whole sentences, or count steps as fewer."
 
 NOT_RUN = "The challenges that answer this were not run, or could judge no text."
+#: What a verdict cannot do without: one of each.
+DECIDING = (("uniform", "permutation"), ("agreement",))
+RUN_ALL = "run the audit without naming challenges (--challenge)."
 TOO_FEW = "Too few texts, or too close to a threshold, to say."
 
 
@@ -49,11 +53,13 @@ def judge(run: RunFolder) -> Verdict:
     reason = bounded(_reason(weighed, better), "reason", lines)
     check = bounded(_check(weighed), "check", lines)
     one = bounded(_one_reason(weighed, reason, lines), "one", lines)
-    goals = tuple(why_open(goal, TOO_FEW, lines) for goal in (reason, check, one))
+    answers = ((reason, DEPENDENCE), (check, DEPENDENCE), (one, (*DEPENDENCE, "adversary")))
+    goals = tuple(why_open(goal, TOO_FEW, lines, keys) for goal, keys in answers)
     fields = run.record["fields"]
     sentences = sentences_of(run.findings(name).table) if writes(fields) else None
     closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())))
-    verdict = Verdict(_headline(goals[0]), lines, goals, closing, LIMITS)
+    also = tuple(also_measured(run, {line.findings for line in lines}))
+    verdict = Verdict(_headline(goals[0], fields.get("challenges")), lines, goals, closing, LIMITS, also)
     if writes(fields):
         return replace(verdict.told(of_steps), limits=(*LIMITS, FORCED, TOGETHER))
     items = items_of(fields)
@@ -136,25 +142,41 @@ def _otherwise(weighed: Weighed, lines: tuple[Line, ...]) -> str | None:
         if trained.tone == "supports":
             return None
         return "A model that was trained to attend elsewhere predicts the same, within what another seed changes."
-    if single is None:
+    if single is None or is_open(single):
         return None
     free = single.estimate.judged >= FEWEST and single.estimate.low > THRESHOLDS["ratio"].supports
     if free or weighed.only in ("mixed", "against"):
         share = percent(single.estimate.value)
-        why = f"Attentions that differ by {share} of the largest possible difference predict the same."
+        among = " among the words’ shares" if "held" in found else ""
+        why = f"Attentions that differ by {share} of the largest possible difference{among} predict the same."
         if trained is not None:
             why = f"Models trained to attend elsewhere settled nothing; of single texts it is known: {why}"
         return why
     return None
 
 
-def _headline(reason: Goal) -> str:
+def _headline(reason: Goal, asked: Sequence[str] | None) -> str:
+    if reason.answer == "cannot say" and (missing := _not_asked(asked)):
+        if len(missing) == len(DECIDING):
+            return f"Nothing was asked that decides what this attention may be used for: {RUN_ALL}"
+        return (
+            f"There is too little to say what this attention may be used for: {' and '.join(missing)} is missing; "
+            f"{RUN_ALL}"
+        )
     return {
         "yes": "This attention may be shown as a ranking of the words that mattered.",
         "with care": "This attention is a hint, not a reason: show it only beside deletion or gradients.",
         "no": "Do not show this attention as the reason for a prediction.",
         "cannot say": "There is too little to say what this attention may be used for.",
     }[reason.answer]
+
+
+def _not_asked(asked: Sequence[str] | None) -> list[str]:
+    """The deciding challenges that a run was not asked to put, by its fields; none where these do not say."""
+    if asked is None:
+        return []
+    names = {text.partition("(")[0] for text in asked}
+    return [" or ".join(either) for either in DECIDING if names.isdisjoint(either)]
 
 
 def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...], sentences: int) -> str:

@@ -48,9 +48,11 @@ def layers_curve(layers: Findings) -> alt.LayerChart:
     x = alt.X("layers:Q", title="layers replaced", axis=alt.Axis(tickMinStep=1, format="d"))
     y = alt.Y("value:Q", title="correct predictions", scale=alt.Scale(domain=[0, 1]))
     base = alt.Chart(alt.Data(values=rows)).encode(x, color=colour)
-    start = alt.Chart(alt.Data(values=rows[:1])).mark_rule(color=PALE, strokeDash=[4, 3]).encode(y)
+    start = alt.Chart(alt.Data(values=rows[:1]))
+    named = {"align": "right", "x": 356, "dy": -8, "text": "the model as it is", "color": MUTED, "fontSize": 11.5}
     drawn_layers = [
-        start,
+        start.mark_rule(color=MUTED, strokeDash=[4, 3]).encode(y),
+        start.mark_text(**named).encode(y),
         base.mark_line(strokeWidth=1.8).encode(y),
         base.mark_rule(strokeWidth=2.2).encode(alt.Y("low:Q"), alt.Y2("high:Q")),
         base.mark_circle(size=62, opacity=1).encode(y),

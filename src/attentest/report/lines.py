@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from attentest.measures.bootstrap import bootstrap_paired_difference
 from attentest.report.erasure import order_line
 from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
 from attentest.report.gating import gating_line
-from attentest.report.held import dependence, held_line, named, on_words, site_of
+from attentest.report.held import dependence, freedom, held_line, named, on_words, site_of
 from attentest.report.marks import rationale_line
 from attentest.report.saliency import saliency_line
 from attentest.report.seeds import Seeds
@@ -88,7 +89,7 @@ def permutation_line(permutation: Findings, share: Estimate | None = None) -> Li
     )
 
 
-def adversary_line(adversary: Findings) -> Line:
+def adversary_line(adversary: Findings, share: Estimate | None = None) -> Line:
     """Would a quite different attention have done?"""
     ratio, top, met, upper = (estimate(adversary, m) for m in ("ratio", "top_changed", "certified", "upper"))
     words = {
@@ -101,6 +102,7 @@ def adversary_line(adversary: Findings) -> Line:
     if tone == "supports" and not upper.judged:
         # What a search does not find may be there all the same.
         tone, reading = "unsettled", "A search found little attention that could be otherwise, which proves nothing."
+    tone, reading = freedom(tone, reading, share, "The difference is one among the shares that words get")
     given = re.search(r"epsilon=([0-9.e-]+)", adversary.challenge)
     return Line(
         "adversary",
@@ -159,8 +161,10 @@ def states_line(agreement: Findings, permutation: Findings | None) -> Line | Non
     return Line(**{**line.__dict__, "tone": tone, "reading": line.reading + added})
 
 
-def tokens_line(agreement: Findings) -> Line | None:
-    """Does state t still stand for token t?"""
+def tokens_line(agreement: Findings, *, layered: bool = False) -> Line | None:
+    """Does state t still stand for token t? In a model of layers it is one of many states that the token reaches."""
+    ways = "erasing this state and deleting the word {}; the word also reaches the output by other ways."
+    no, in_part = (ways.format(differ) for differ in ("have little in common", "differ"))
     return _rank_line(
         agreement,
         "state_erasure~leave_one_out",
@@ -169,8 +173,8 @@ def tokens_line(agreement: Findings) -> Line | None:
         "tokens",
         {
             "supports": "Yes: erasing a state and deleting its token have like effects.",
-            "against": "No: what a state carries has little to do with the token below it.",
-            "mixed": "Only in part: states have taken up much from their neighbours.",
+            "against": f"No: {no if layered else 'what a state carries has little to do with the token below it.'}",
+            "mixed": f"Only in part: {in_part if layered else 'states have taken up much from their neighbours.'}",
         },
     )
 
@@ -223,15 +227,16 @@ def _beside_gradients(agreement: Findings) -> str:
     difference = bootstrap_paired_difference(theirs[both], ours[both])
     control = f"({theirs[both].mean():.2f})"
     if difference.low > 0:
-        return f" Gradients capture more of it than attention {control}."
+        return f" Gradient×embedding captures more of it than attention {control}."
     if difference.high < 0:
-        return f" Gradients capture less of it than attention {control}."
-    return f" Gradients and attention cannot be told apart here {control}."
+        return f" Gradient×embedding captures less of it than attention {control}."
+    return f" Gradient×embedding {control} and attention cannot be told apart here."
 
 
 def lines_of(run: RunFolder) -> Iterator[Line]:
     """Every line this run's findings allow, in the order of the argument."""
-    found = {name: run.findings(file) for name in READ if (file := run.named(name)) is not None}
+    files = {name: file for name in READ if (file := run.named(name)) is not None}
+    found = {name: run.findings(file) for name, file in files.items()}
     other_seeds = found.get("seed_variance")
     seeds = Seeds.of(other_seeds)
     site, share = site_of(run.record["fields"]), on_words(found.get("instances"))
@@ -243,13 +248,13 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
         ("uniform", lambda findings: named(uniform_line(findings, share), site)),
         ("permutation", lambda findings: named(permutation_line(findings, share), site)),
         ("agreement", lambda findings: states_line(findings, found.get("permutation"))),
-        ("flip_sets", order_line),
-        ("adversary", lambda findings: named(adversary_line(findings), site)),
+        ("flip_sets", lambda findings: order_line(findings, share)),
+        ("adversary", lambda findings: named(adversary_line(findings, share), site)),
         ("gating", gating_line),
         ("bleu", bleu_line),
         ("adversarial_training", lambda findings: unique_line(findings, other_seeds, found.get("guide"))),
         ("trained_uniform", lambda findings: needed_line(findings, seeds)),
-        ("agreement", tokens_line),
+        ("agreement", lambda findings: tokens_line(findings, layered=site is not None)),
         ("agreement", gradient_line),
         ("agreement", deletion_line),
         ("faithfulness", saliency_line),
@@ -260,7 +265,7 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     )
     for name, make in makers:
         if name in found and (line := make(found[name])) is not None and line.estimate.judged:
-            yield line
+            yield replace(line, findings=files[name])
 
 
 def _rank_line(

@@ -33,10 +33,10 @@ from attentest.report.layers_figure import layers_curve
 from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
-from attentest.report.tables import ANSWERS, TONES, interval_of, value_of
+from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows, interval_of, shown_as, value_of
 from attentest.report.verdict import Verdict, items_of, of_steps, writes
 from attentest.store.atomic import write_text
-from attentest.store.findings import Findings
+from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, sentences_of
 
@@ -196,6 +196,8 @@ def page(run: RunFolder, verdict: Verdict) -> str:
         .get_template("page.html")
         .render(
             verdict=verdict,
+            also=also_rows(verdict.also),
+            ALSO=ALSO,
             corpus=corpus,
             model=record["fields"].get("model", {}),
             items=items_of(record["fields"]),
@@ -289,8 +291,8 @@ def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: b
     return {"classes": heads, "sections": sections, "left_out": max(0, len(names) - len(columns)) if by_class else 0}
 
 
-def _number(found: Estimate, measure: Any) -> Row:
-    value, interval = value_of(found, measure.statistic), interval_of(found, measure.statistic)
+def _number(found: Estimate, measure: Measure) -> Row:
+    value, interval = value_of(found, shown_as(measure)), interval_of(found, shown_as(measure))
     return {"value": value, "interval": interval, "judged": found.judged, "not_judged": found.not_judged}
 
 

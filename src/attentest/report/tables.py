@@ -7,6 +7,7 @@ markup.
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,20 +19,24 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from attentest.report.verdict import Verdict, of_steps, writes
+from attentest.report.verdict import Measured, Verdict, of_steps, writes
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, estimates_by_class
 
 __all__ = [
+    "ALSO",
     "ANSWERS",
     "TONES",
+    "also_rows",
+    "also_table",
     "heat_line",
     "in_words",
     "interval_of",
     "measures_table",
     "reasons",
     "render",
+    "shown_as",
     "value_of",
     "verdict_summary",
     "verdict_table",
@@ -53,6 +58,8 @@ ANSWERS: Final = {
     "no": ("✗", "red"),
     "cannot say": ("?", "dim"),
 }
+#: The title of what decides no line.
+ALSO: Final = "Also measured, and not weighed above"
 _JOINERS = "\u200c\u200d"  # they hold emoji and Persian words together
 _FEW_CLASSES = 4
 
@@ -83,6 +90,16 @@ def in_words(name: str) -> str:
 
 #: By statistic: what a number is multiplied with, and its decimals.
 _UNITS = {"fraction": (100, 1), "bleu": (1, 1), "bleu_change": (1, 1)}
+
+
+#: A share, by its words, is one whether it was counted or is a mean of shares: both are written in per cent.
+_SHARE = re.compile(r"(?:[^:]+: )*(?:the same )?share\b")
+
+
+def shown_as(measure: Measure) -> str:
+    """The statistic in whose form a measure is written, so that shares are alike."""
+    share = measure.statistic == "mean" and _SHARE.match(measure.words)
+    return "fraction" if share else measure.statistic
 
 
 def value_of(found: Estimate, statistic: str) -> str:
@@ -130,7 +147,7 @@ def verdict_table(verdict: Verdict) -> Table:
 
 
 def verdict_summary(verdict: Verdict) -> Group:
-    """The whole verdict: headline, lines, what each goal may rely on, closing, limits."""
+    """The whole verdict: headline, lines, what each goal may rely on, closing, what else was measured, limits."""
     goals = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     goals.add_column(no_wrap=True)
     goals.add_column()
@@ -145,8 +162,42 @@ def verdict_summary(verdict: Verdict) -> Group:
         Text(),
         Text("\n".join(map(visible, verdict.closing.splitlines()))),
     ]
+    if (also := also_table(verdict.also)) is not None:
+        parts += [Text(), also]
     parts += [Text(f"Limit: {visible(limit)}", style="dim") for limit in verdict.limits]
     return Group(*parts)
+
+
+def also_rows(also: Sequence[Measured]) -> list[dict[str, str]]:
+    """Every number as text, under its challenge."""
+    return [
+        {
+            "challenge": one.challenge,
+            "words": one.words,
+            "value": value_of(one.estimate, one.form),
+            "interval": interval_of(one.estimate, one.form),
+            "texts": f"{one.judged:,}" if one.judged == one.texts else f"{one.judged:,} of {one.texts:,}",
+        }
+        for one in also
+    ]
+
+
+def also_table(also: Sequence[Measured]) -> Table | None:
+    """The same for the terminal; None where every challenge has a line."""
+    if not also:
+        return None
+    table = Table(title=ALSO, title_justify="left", title_style="bold", box=box.SIMPLE, padding=(0, 1), pad_edge=False)
+    table.add_column("Measure", overflow="fold")
+    table.add_column("Value, 95 % interval", overflow="fold", min_width=13)
+    table.add_column("Judged", justify="right")
+    under = ""
+    for row in also_rows(also):
+        if row["challenge"] != under:
+            under = row["challenge"]
+            table.add_row(Text(visible(under).replace("_", " "), style="bold"))
+        number = Text(f"{row['value']} {row['interval']}".rstrip())
+        table.add_row(Text(visible(row["words"])), number, Text(row["texts"]))
+    return table
 
 
 def measures_table(run: RunFolder) -> Table:
@@ -181,8 +232,8 @@ def measures_table(run: RunFolder) -> Table:
 
 
 def _both(found: Estimate, measure: Measure) -> str:
-    interval = interval_of(found, measure.statistic).replace(" ", "")
-    return f"{value_of(found, measure.statistic)} {interval}".rstrip()
+    form = shown_as(measure)
+    return f"{value_of(found, form)} {interval_of(found, form).replace(' ', '')}".rstrip()
 
 
 def _by_class(findings: Findings, measure: Measure, names: Sequence[str]) -> Iterable[Text]:

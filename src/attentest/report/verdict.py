@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from attentest.store.summary import Estimate
 
-__all__ = ["Goal", "Line", "Tone", "Verdict", "items_of", "of_steps", "writes"]
+__all__ = ["Goal", "Line", "Measured", "Tone", "Verdict", "items_of", "of_steps", "writes"]
 
 #: Where rows are steps of writing: what is read stays a text, and what is counted, judged and drawn becomes steps.
 OF_STEPS = (
@@ -42,6 +42,22 @@ class Line:
     about: Literal["states", "tokens", "setting"]
     #: Explainers other than attention that surely do more than a random order, where the line compares any.
     better: tuple[str, ...] = ()
+    #: The findings it was read from.
+    findings: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number of a challenge that no line is read from."""
+
+    challenge: str
+    words: str
+    estimate: Estimate
+    #: How it is written: as a "fraction", a "mean" or one of the other statistics.
+    form: str
+    #: On how many texts it stands, of how many.
+    judged: int
+    texts: int
 
 
 @dataclass(frozen=True)
@@ -56,13 +72,14 @@ class Goal:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A headline, a table of lines, what each goal may rely on, a closing paragraph, the limits."""
+    """A headline, a table of lines, what each goal may rely on, a closing paragraph, the limits, what is beside it."""
 
     headline: str
     lines: tuple[Line, ...]
     goals: tuple[Goal, ...]
     closing: str
     limits: tuple[str, ...]
+    also: tuple[Measured, ...] = ()
 
     def said_of(self, items: str) -> Verdict:
         """The same in words for what attention weighs in the place of words, such as sentences."""
@@ -76,7 +93,8 @@ class Verdict:
             for line in self.lines
         )
         goals = tuple(replace(goal, goal=told(goal.goal), why=told(goal.why)) for goal in self.goals)
-        return Verdict(told(self.headline), lines, goals, told(self.closing), self.limits)
+        also = tuple(replace(one, words=told(one.words)) for one in self.also)
+        return Verdict(told(self.headline), lines, goals, told(self.closing), self.limits, also)
 
 
 def items_of(fields: Mapping[str, Any]) -> str:

@@ -80,8 +80,8 @@ def test_what_explainers_say_of_themselves_is_kept_text_by_text(classes):
 
 def test_scores_and_certificates_of_other_challenges_are_not_computed_again(monkeypatch):
     calls = []
-    explain = LeaveOneOut.explain
-    monkeypatch.setattr(LeaveOneOut, "explain", lambda self, *given: calls.append(1) or explain(self, *given))
+    scored = LeaveOneOut.of_deleted
+    monkeypatch.setattr(LeaveOneOut, "of_deleted", lambda self, *given: calls.append(1) or scored(self, *given))
     examination = examined(*made(), texts=10**12)
     examination.scores("leave_one_out")
     assert len(calls) == 1
@@ -104,12 +104,8 @@ def test_every_text_of_a_small_corpus_is_in_the_sample_and_equal_to_a_loop():
 
 
 def test_a_wrong_deletion_is_noticed_by_the_loop(monkeypatch):
-    explain = LeaveOneOut.explain
-
-    def wrong(self, subject, batch, reading, target=None):
-        return Attribution(explain(self, subject, batch, reading, target).scores.roll(1, 0))
-
-    monkeypatch.setattr(LeaveOneOut, "explain", wrong)
+    scored = LeaveOneOut.of_deleted
+    monkeypatch.setattr(LeaveOneOut, "of_deleted", lambda self, *given: scored(self, *given).roll(1, 0))
     table = Certificates(("leave_one_out",)).examine(examined(*made()))
     values = [row["value"] for row in found(table, "leave_one_out", "loop_gap").values()]
     assert max(values) > LIMITS["loop_gap"]

@@ -233,6 +233,22 @@ def test_a_model_with_a_step_that_no_rule_covers_is_refused(step: nn.Module, wor
         explained(subject)
 
 
+class First(nn.Module):
+    """Such a step for the first text alone."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        return torch.cat([Cubed.apply(given[:1]), given[1:]])
+
+
+def test_a_text_that_does_not_add_up_is_not_made_up_for_by_others() -> None:
+    subject = subject_of(moved("bert"))
+    model = subject.model
+    model.classifier = nn.Sequential(First(), model.classifier)
+    for rows in ([0], [0, *[1] * 4000]):
+        with pytest.raises(NotApplicable, match="does not add up"):
+            explained(subject, BATCH[torch.tensor(rows)])
+
+
 def test_what_it_applies_to_and_takes() -> None:
     assert AttnLRP().objection(subject_of(moved("modernbert"))) is None
     with pytest.raises(InputError, match="output='loss'"):

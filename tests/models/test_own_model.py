@@ -201,7 +201,9 @@ def test_what_differs_is_said() -> None:
 
     with pytest.raises(InputError, match="leave the output as it is"):
         subject_of_module(seeded(lambda: Deaf(nn.Linear(8, 2))), "attention", words=INDEX, classes=2)
-    with pytest.raises(InputError, match=r"returns tuple, not weights"):
+    with pytest.raises(
+        InputError, match=r"GRU returns a tuple \(a tensor \[3, 9, 8\], a tensor \[1, 3, 8\]\) for words \[3, 9\]"
+    ):
         subject_of_module(seeded(lambda: Plain(nn.Linear(8, 2))), "encoder", words=INDEX, classes=2)
     with pytest.raises(InputError, match=r"no module 'atention'.*attention"):
         subject_of_module(model, "atention", words=INDEX, classes=2)
@@ -209,3 +211,107 @@ def test_what_differs_is_said() -> None:
         subject_of_module(model, "attention", words={"a": 0, "b": 1}, classes=2)
     with pytest.raises(InputError, match="not one logit for 3 classes"):
         subject_of_module(model, "attention", words=INDEX, classes=3)
+
+
+class Attending(nn.Module):
+    """Gives what ``of`` makes of states and weights."""
+
+    def __init__(self, of) -> None:
+        super().__init__()
+        self.scores, self.of = Scores(), of
+
+    def forward(self, states: Tensor, mask: Tensor):
+        return self.of(states, self.scores(states, mask))
+
+
+class Reader(Plain):
+    """A model that takes what its attention gives, whatever that is; ``answer`` is what it returns of its logits."""
+
+    def __init__(self, of, answer=lambda logits: logits) -> None:
+        super().__init__(nn.Linear(8, 2))
+        self.attention, self.answer = Attending(of), answer
+
+    def forward(self, words: Tensor, mask: Tensor):
+        states, _ = self.encoder(self.embedding(words))
+        found = self.attention(states, mask)
+        context = found[0] if isinstance(found, tuple) else found
+        if context.shape[:2] == words.shape and context.ndim == 2:
+            context = (context[:, None] @ states)[:, 0]
+        return self.answer(self.head(context if context.ndim == 2 else context.sum(1)))
+
+
+class OfDict(Plain):
+    def forward(self, batch: dict[str, Tensor]) -> Tensor:
+        return super().forward(batch["words"], batch["mask"])
+
+
+class Twice(Plain):
+    def forward(self, words: Tensor, mask: Tensor) -> Tensor:
+        return super().forward(words, mask) + super().forward(words, mask)
+
+
+class Longer(nn.Module):
+    """Its attention weighs one thing more than the words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(len(INDEX), 8, padding_idx=0)
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, words: Tensor) -> Tensor:
+        states = nn.functional.pad(self.embedding(words), (0, 0, 1, 0))
+        return self.head(self.attention(states, states, states)[0][:, 0])
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: Reader(lambda h, a: a[..., None] * h), r"returns a tensor \[3, 9, 8\] for words \[3, 9\], and must"),
+        (
+            lambda: Reader(lambda h, a: ((a[:, None] @ h)[:, 0], a)),
+            r"\(a tensor \[3, 8\], a tensor \[3, 9\]\) .*made out",
+        ),
+        (
+            lambda: Reader(lambda h, a: (a[:, None] @ h)[:, 0]),
+            r"returns a tensor \[3, 8\] .* or use subject_of_functions",
+        ),
+        (
+            lambda: Reader(lambda h, a: a, lambda z: (z, z)),
+            r"Reader returns a tuple .*, not logits \[batch, class\].*call=",
+        ),
+        (lambda: Reader(lambda h, a: a, lambda z: {"logits": z}), r"Reader returns a dict, not logits"),
+        (lambda: Reader(lambda h, a: a, lambda z: z[:, None]), r"shape \(3, 1, 2\), not one logit for 2 classes"),
+        (lambda: OfDict(nn.Linear(8, 2)), r"OfDict cannot be called with words \[3, 9\] \(\w+Error.*both.*call=lambda"),
+        (lambda: Twice(nn.Linear(8, 2)), r"'attention' was called 2 times"),
+        (Longer, r"'attention' weighs 10 things in each of 3 texts, and the texts are \[3, 9\] words"),
+    ],
+)
+def test_what_came_and_what_is_needed_is_said_in_one_line(build, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        subject_of_module(seeded(build), "attention", words=INDEX, classes=2)
+    assert "\n" not in str(caught.value)
+
+
+def test_attention_over_more_than_words_is_refused() -> None:
+    model = seeded(Longer)
+    model.attention = nn.MultiheadAttention(8, 2, batch_first=True, add_zero_attn=True)
+    with pytest.raises(InputError, match="weighs more than the words"):
+        subject_of_module(model, "attention", words=INDEX, classes=2)
+
+
+@pytest.mark.parametrize("shaped", [lambda a: a[:, None], lambda a: a[..., None]])
+def test_weights_may_have_one_axis_of_one(shaped) -> None:
+    class Shaped(Plain):
+        def __init__(self) -> None:
+            super().__init__(nn.Linear(8, 2))
+            self.attention = Attending(lambda states, weights: shaped(weights))
+
+        def forward(self, words: Tensor, mask: Tensor) -> Tensor:
+            states, _ = self.encoder(self.embedding(words))
+            return self.head((self.attention(states, mask).reshape(len(words), -1, 1) * states).sum(1))
+
+    model = seeded(Shaped)
+    subject = subject_of_module(model, "attention", words=INDEX, classes=2).over(VOCABULARY)
+    with torch.no_grad():
+        torch.testing.assert_close(subject.read(BATCH).logits, own_words(model), atol=1e-5, rtol=1e-4)

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import made_up_split, whole
-from tests.pretrained import FAMILIES, LANGUAGE, tiny, tokenizer_of
+from tests.pretrained import BART, FAMILIES, LANGUAGE, T5, tiny, tokenizer_of
 
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
@@ -230,6 +230,20 @@ def test_attention_of_its_own_is_refused() -> None:
     )
     with pytest.raises(InputError, match=r"DebertaV2.*attention interface"):
         build_pretrained(transformers.DebertaV2ForSequenceClassification(config), TOKENIZER, VOCABULARY)
+
+
+@pytest.mark.parametrize("kind", ["T5", "MT5", "Bart", "MBart", "BigBirdPegasus"])
+def test_classifiers_that_read_a_text_twice_are_refused_before_they_are_touched(kind: str) -> None:
+    import transformers
+
+    made = getattr(transformers, f"{kind}ForSequenceClassification")
+    model = made(made.config_class(vocab_size=len(TOKENIZER), num_labels=2, **(T5 if "T5" in kind else BART)))
+    before, own = model.config._attn_implementation, {type(module) for module in model.modules()}
+    with pytest.raises(InputError, match=f"^{kind}ForSequenceClassification reads every text twice") as caught:
+        build_pretrained(model, TOKENIZER, VOCABULARY)
+    assert "\n" not in str(caught.value)
+    assert model.config._attn_implementation == before
+    assert {type(module) for module in model.modules()} == own
 
 
 def test_what_cannot_be_read_is_refused_in_one_line() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 
@@ -154,6 +155,31 @@ def test_runs_are_found_by_path_id_prefix_and_latest(tmp_path):
         find_run("reviews-", tmp_path)
     with pytest.raises(UnknownName, match="none"):
         find_run("nothing", tmp_path / "empty")
+
+
+def test_the_latest_run_has_what_it_was_asked_for(tmp_path):
+    def made(name, age, *finished, **fields):
+        run = RunFolder.create(tmp_path / name, fields, {})
+        for file in finished:
+            (run.path / file).parent.mkdir(exist_ok=True)
+            (run.path / file).write_text("")
+            run.finish(file)
+        os.utime(run.path / "run.json", (1e9 - age, 1e9 - age))
+        return run
+
+    asked = {"challenges": ["uniform"]}
+    killed = made("killed", 1, "corpus.json", "model.safetensors", **asked)
+    assert find_run("latest", tmp_path).path == killed.path
+    made("companion", 2, "model.safetensors", challenges=[]).note(companion="seed +1")
+    assert find_run("latest", tmp_path).path == killed.path
+    audited = made("audited", 4, "corpus.json", "model.safetensors", "findings/instances.parquet", **asked)
+    made("older", 5, "findings/instances.parquet", **asked)
+    assert find_run("latest", tmp_path).path == audited.path
+    trained = made("trained", 3, "model.safetensors", challenges=[])
+    assert find_run("latest", tmp_path).path == trained.path
+    damaged = made("damaged", 2)
+    (damaged.path / "run.json").write_text("{}")
+    assert find_run("latest", tmp_path).path == damaged.path
 
 
 def test_findings_can_be_queried_with_sql_and_a_wrong_query_names_the_tables(tmp_path):

@@ -14,7 +14,9 @@ from attentest.cli.terminal import Terminal
 
 
 def fine_tune(
-    checkpoint: Annotated[Path, typer.Argument(help="The folder of a Transformers checkpoint.")],
+    checkpoint: Annotated[
+        Path, typer.Argument(help="The folder of a Transformers checkpoint, or its name in models/ of the data folder.")
+    ],
     to: Annotated[Path, typer.Option(metavar="PATH", help="A new folder for the fine-tuned model.")],
     corpus: o.Corpus = None,
     data: o.Data = None,
@@ -40,12 +42,20 @@ def fine_tune(
     from attentest.data.corpora import CORPORA
     from attentest.data.files import corpus_from_files
     from attentest.errors import InputError
+    from attentest.models.pretrained.checkpoint import is_checkpoint
+    from attentest.studies.fine_tuned import checkpoint_folder
+    from attentest.studies.run import TEXTS, keep_texts
     from attentest.studies.trained import device_named
     from attentest.training.fine_tuning import FINE_TUNING, fine_tune
     from attentest.training.loop import best_epoch
 
     if (corpus is None) == (data is None):
         raise InputError("Give --corpus or --data: what to fine-tune on.")
+    try:
+        checkpoint = checkpoint_folder(checkpoint)
+    except InputError:
+        if not is_checkpoint(checkpoint):  # it may be a name on the hub
+            raise
     with terminal.console.status("Reading the corpus …"):
         if data is None:
             loaded = CORPORA.parse(str(corpus)).load()
@@ -67,6 +77,7 @@ def fine_tune(
     found = fine_tune(
         checkpoint, loaded, to, training=training, seed=seed, device=device_named(device), progress=terminal
     )
+    keep_texts(loaded["train"], to / TEXTS)
     best = best_epoch(found)
     if as_json:
         typer.echo(json.dumps({"model": str(to), "epochs": [epoch.to_record() for epoch in found]}, indent=1))

@@ -44,7 +44,7 @@ Site = Annotated[
     typer.Option(
         metavar="NAME",
         help="Which attention is examined: of a hierarchical model sentence (default) or word; of a Transformer: "
-        "cross LAYER.HEAD.",
+        "cross LAYER.HEAD; of a checkpoint: layer 6, or one head, layer 6 head 3.",
     ),
 ]
 Attention = Annotated[
@@ -109,9 +109,13 @@ Vectors = Annotated[
 Preset = Annotated[
     str, typer.Option(metavar="NAME", help="Defaults of a paper or of its code: 'attentest list presets'.")
 ]
-Epochs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Largest number of epochs (8).")]
+Epochs = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Largest number of epochs (8; 3 when fine-tuning).")
+]
 BatchSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Texts in a training step (32).")]
-LearningRate = Annotated[float | None, typer.Option(metavar="X", help="Adam's step size (0.001).")]
+LearningRate = Annotated[
+    float | None, typer.Option(metavar="X", help="Adam's step size (0.001; 0.00005 when fine-tuning).")
+]
 Clip = Annotated[float | None, typer.Option(metavar="X", min=0, help="Largest gradient norm; 0: not clipped.")]
 Patience = Annotated[
     int | None, typer.Option(metavar="N", min=0, help="Epochs without improvement before stopping (3).")

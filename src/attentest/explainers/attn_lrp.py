@@ -25,7 +25,7 @@ from attentest.models.subject import Reading, Subject
 
 __all__ = ["AttnLRP"]
 
-#: What may be missing from the sum of all shares, as a part of their sizes: rounding in single precision is less.
+#: What may be missing from the sum of a text's shares, as a part of their sizes: rounding in single precision is less.
 CONSERVED = 1e-3
 
 
@@ -98,11 +98,11 @@ class AttnLRP(Explainer):
         }
         rest = scores.sum(-1) + torch.stack(list(parts.values())).sum(0) - output
         certificate = {name: part / output for name, part in parts.items()} | {"conservation_gap": rest.abs()}
-        every = torch.stack([slots.abs().sum(-1), *(part.abs() for part in parts.values())]).sum()
+        every = torch.stack([slots.abs().sum(-1), *(part.abs() for part in parts.values())]).sum(0)
         reason, kind = None, type(model.model).__name__
         if rules.unknown:
             reason = f"{kind} computes with {', '.join(sorted(rules.unknown))}, for which AttnLRP has no rule"
-        elif not rest.sum().abs() <= max(CONSERVED, 30 * torch.finfo(leaf.dtype).eps) * every:
+        elif not (rest.abs() <= max(CONSERVED, 30 * torch.finfo(leaf.dtype).eps) * every).all():
             reason = f"what {kind} hands back to words, positions and biases does not add up to its output"
         return Attribution(scores, certificate), reason
 

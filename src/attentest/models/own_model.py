@@ -167,11 +167,14 @@ def subject_of_functions(
 
 def as_logits(made: Tensor, classes: int) -> Float[Tensor, "batch class"]:
     """One logit for each class; a model with one sigmoid gives (0, z)."""
-    if classes == 2 and (made.ndim == 1 or made.shape[-1] == 1):
+    if classes == 2 and made.ndim in (1, 2) and (made.ndim == 1 or made.shape[-1] == 1):
         z = made.reshape(-1)
         return torch.stack([torch.zeros_like(z), z], dim=-1)
     if made.ndim != 2 or made.shape[-1] != classes:
-        raise InputError(f"The model gives outputs of shape {tuple(made.shape)}, not one logit for {classes} classes.")
+        raise InputError(
+            f"The model gives outputs of shape {tuple(made.shape)}, not one logit for {classes} classes: it must give "
+            "logits [batch, class]."
+        )
     return made
 
 

@@ -115,6 +115,11 @@ class _Module(OwnModel):
         embedded = self.embed(batch) if embeddings is None and torch.is_grad_enabled() else embeddings
 
         def looked(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+            if (len(weights), weights.shape[-1]) != tuple(layout.ids.shape):
+                raise InputError(
+                    f"{self.name!r} weighs {weights.shape[-1]} things in each of {len(weights)} texts, and the texts "
+                    f"are {list(layout.ids.shape)} words: it must weigh the words, all of them and nothing else."
+                )
             found.append(look(self.site, layout, batch.mask, weights, values))
             return weights, found[0].values
 
@@ -169,7 +174,8 @@ def subject_of_module(
 
     That is an ``nn.MultiheadAttention``, of which ``row`` says which query rows are read (all, first or last), or a
     module of yours that returns weights over the words, [batch, word], and nothing else. The model is called with the
-    numbers of words and the mask (True where there is one), unless ``call`` says otherwise.
+    numbers of words and the mask (True where there is one), or, if it takes one argument, with the numbers alone, and
+    returns logits, unless ``call`` says otherwise.
     """
     names = [name for name, _ in module.named_modules() if name]
     if attention not in names:
@@ -187,6 +193,11 @@ def subject_of_module(
     attends = module.get_submodule(attention)
     attends.attentest_place = 0  # type: ignore[assignment]
     if isinstance(attends, nn.MultiheadAttention):
+        if attends.bias_k is not None or attends.add_zero_attn:
+            raise InputError(
+                f"{attention!r} weighs more than the words (add_bias_kv, add_zero_attn), so its attention cannot be "
+                "overwritten. Train it without these, or use subject_of_functions."
+            )
         mix(attends, SeenMultihead)
         attends.register_forward_pre_hook(_no_fast_path)
     elif not getattr(attends, "attentest_hooked", False):
@@ -195,7 +206,66 @@ def subject_of_module(
         row = "all"
     mix(table, SeenEmbedding)
     subject = _Module(module, call_of(module, call), attention, Site(0, None, row), **about).eval()
-    return tested(subject, sample(subject).to(subject.device), f"module {attention!r}")
+    batch = sample(subject).to(subject.device)
+    _tried(subject, attends, batch)
+    return tested(subject, batch, f"module {attention!r}")
+
+
+def _tried(subject: _Module, attends: nn.Module, batch: Batch) -> None:
+    """One pass of the model as it is, which must be called, attend and answer as is needed here."""
+    ids, mask = subject.ids(batch), batch.mask[:, 1:-1]
+    kind, size, made = type(subject.module).__name__, list(ids.shape), list[Any]()
+    hook = attends.register_forward_hook(lambda module, given, output: made.append(output))
+    try:
+        with torch.no_grad():
+            output = subject.call(subject.module, ids, mask)
+    except Exception as error:
+        raise InputError(
+            f"{kind} cannot be called with words {size}{_said(error)}: its forward must take the words' numbers, or "
+            "these and the mask, both [batch, word]. Else say how to call it: call=lambda model, words, mask: model(…)."
+        ) from error
+    finally:
+        hook.remove()
+    if not isinstance(output, Tensor):
+        raise InputError(
+            f"{kind} returns {_shapes(output)}, not logits [batch, class] alone: say where they are, as in "
+            "call=lambda model, words, mask: model(words, mask)[0]."
+        )
+    as_logits(output, subject.classes)
+    if len(made) != 1:
+        raise InputError(
+            f"{subject.name!r} was called {len(made)} times when the model read a text, and must be called once: name "
+            "a module that attends once, or use subject_of_functions."
+        )
+    if not isinstance(attends, nn.MultiheadAttention):
+        _refuse_no_weights(type(attends).__name__, made[0], size)
+
+
+def _refuse_no_weights(kind: str, output: Any, size: list[int]) -> None:
+    """What a module of the user's returns must be weights over the words, and nothing else."""
+    texts, words = size
+    if isinstance(output, Tensor) and list(output.shape) in (size, [texts, 1, words], [texts, words, 1]):
+        return
+    raise InputError(
+        f"{kind} returns {_shapes(output)} for words {size}, and must return weights over the words, [batch, word], "
+        "alone: other weights can be put in their place only where the weighted sum is made outside of it. Name the "
+        "module that makes the weights, or use subject_of_functions."
+    )
+
+
+def _shapes(output: Any) -> str:
+    """What came, by its shapes."""
+    if isinstance(output, Tensor):
+        return f"a tensor {list(output.shape)}"
+    if isinstance(output, tuple | list) and output:
+        return f"a {type(output).__name__} ({', '.join(_shapes(part) for part in output)})"
+    return f"a {type(output).__name__}"
+
+
+def _said(error: Exception) -> str:
+    """The first line of an error, in brackets."""
+    first = next(iter(str(error).strip().splitlines()), "")[:200]
+    return f" ({type(error).__name__}{': ' if first else ''}{first})"
 
 
 def _no_fast_path(module: nn.Module, given: Any) -> None:
@@ -207,11 +277,6 @@ def _overwrite(module: nn.Module, given: Any, output: Any) -> Any:
     this = current()
     if this is None or 0 not in this.edits:
         return output
-    if not isinstance(output, Tensor) or output.ndim not in (2, 3):
-        raise InputError(
-            f"{type(module).__name__} returns {type(output).__name__}, not weights over the words: name the module "
-            "that makes the weights, or use subject_of_functions."
-        )
     weights = output.detach() if this.detach else output
     shaped = weights.reshape(len(weights), 1, 1, -1)
     values = torch.ones(len(weights), 1, shaped.shape[-1], 1, device=weights.device, dtype=weights.dtype)

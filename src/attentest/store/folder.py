@@ -176,13 +176,27 @@ def runs_in(root: Path) -> Iterator[RunFolder]:
     yield from (RunFolder(path) for path in sorted(found, key=touched, reverse=True))
 
 
+def _worth(run: RunFolder) -> tuple[bool, bool]:
+    """What speaks for a run as the latest: somebody asked for it, and it has what it was asked for."""
+    try:
+        record = run.record
+    except StorageError:  # not passed over: whoever reads it is told
+        return True, True
+    finished, challenges = record["finished"], record["fields"].get("challenges")
+    trained = not challenges and "model.safetensors" in finished
+    return not record.get("companion"), trained or any(name.startswith("findings/") for name in finished)
+
+
 def find_run(text: str, root: Path) -> RunFolder:
-    """A run by its path, its id or the beginning of its id; ``latest`` is the newest that somebody asked for."""
+    """A run by its path, its id or the beginning of its id; ``latest`` is the newest that somebody asked for.
+
+    One that was killed before it had any findings (or its model, if no more was asked of it) comes after all others.
+    """
     if (Path(text) / "run.json").is_file():
         return RunFolder(Path(text))
     runs = list(runs_in(root))
     if text == "latest" and runs:
-        return next((run for run in runs if not run.companion), runs[0])
+        return next((run for run in runs if all(_worth(run))), None) or max(runs, key=_worth)
     matching = [run for run in runs if text and run.path.name.startswith(text)]
     if len(matching) == 1:
         return matching[0]

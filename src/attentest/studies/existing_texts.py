@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,6 +91,13 @@ def _chosen(names: tuple[str, ...], given: Sequence[str] | None, labels: set[str
     )
 
 
+def _example(labels: Sequence[int | str], count: int) -> str:
+    """How classes are passed, by the labels there are where these are as many."""
+    there = sorted({str(label) for label in labels})
+    shown = there if len(there) == count else [*there[: min(2, count)], "…"]
+    return f"classes=({', '.join(name if name == '…' else json.dumps(name, ensure_ascii=False) for name in shown)})"
+
+
 def _listed(labels: set[str], limit: int = 6) -> str:
     shown = sorted(labels)[:limit]
     return ", ".join([*shown, *(["…"] if len(labels) > limit else [])])
@@ -127,7 +135,7 @@ def in_memory(
     if unknown:
         raise InputError(
             f"Label {unknown[0]!r} is none of the model's {len(names)} classes ({', '.join(names)}), nor the "
-            "number of one."
+            f"number of one: correct it, or pass {_example(labels, len(names))} in the order of the model's outputs."
         )
     coded = [index[str(label)] if str(label) in index else by_number[str(label)] for label in labels]
     pairs = [text if isinstance(text, tuple) else (text, "") for text in texts]

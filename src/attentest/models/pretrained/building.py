@@ -41,13 +41,14 @@ def build_pretrained(
     ``answers`` are the words by which a language model names the classes, in their order; without them its classes are
     all its tokens. ``prompt`` says what stands round the text, for language models.
     """
+    _refuse_read_twice(model)
     model.eval()
     pad = _padding(model, tokenizer)
     pieces = pieces_of(tokenizer, vocabulary.words, frame_of(tokenizer, pair=pair, prompt=prompt), pad)
     pieces = pieces.to(next(model.parameters()).device)
     start, coded, classes = None, None, int(getattr(model.config, "num_labels", 0))
     if getattr(model.config, "is_encoder_decoder", False):
-        start = model.config.decoder_start_token_id
+        start = getattr(model.config, "decoder_start_token_id", None)
         if start is None:
             raise InputError(
                 f"{type(model).__name__} does not say what its decoder begins with (decoder_start_token_id)."
@@ -117,6 +118,17 @@ def _same_alone(subject: Pretrained, batch: Batch) -> bool:
     with torch.no_grad():
         whole, alone = subject.logits(batch), logits_of_many(subject, batch)
     return float((alone - whole).abs().max()) <= APART * max(1.0, float(whole.abs().max()))
+
+
+def _refuse_read_twice(model: Any) -> None:
+    """A classifier of two stacks gives its decoder the text again: two attentions see every word, embedded twice."""
+    kind = type(model).__name__
+    if getattr(model.config, "is_encoder_decoder", False) and kind.endswith("ForSequenceClassification"):
+        raise InputError(
+            f"{kind} reads every text twice, in its encoder and again in its decoder, so no one attention stands for "
+            "its words. Use a classifier of one stack, such as BERT or RoBERTa, or an encoder-decoder as a language "
+            "model, such as T5ForConditionalGeneration, with a word for each class (label_words)."
+        )
 
 
 def _padding(model: Any, tokenizer: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
@@ -17,26 +16,24 @@ from attentest.challenges.kinds import is_signed
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.candidates import with_candidates
 from attentest.data.corpus import Split
-from attentest.data.new_texts import Cut, cut_like
+from attentest.data.new_texts import Cut
 from attentest.data.sentences import split_with_sentences
-from attentest.data.vocabulary import END, Vocabulary
-from attentest.errors import InputError, NotApplicable, UnknownName
+from attentest.data.vocabulary import END
+from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
 from attentest.explainers.deletion import Deletion
 from attentest.explainers.interactions import INTERACTIONS, Interaction
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.slopes import target_of
-from attentest.models.network import Network
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanation import Explanation, Pairs, Scored
 from attentest.report.translated import Translation
-from attentest.store.folder import RunFolder, find_run
-from attentest.studies.run import MODEL, VOCABULARY
+from attentest.store.folder import find_run
+from attentest.studies.loaded import Loaded, load_for
 from attentest.studies.trained import reproducibly
 from attentest.studies.written import own_words
-from attentest.training.checkpoints import load_network, load_vocabulary
 
 __all__ = ["METHODS", "SECOND", "explain", "explain_translation", "named"]
 
@@ -45,6 +42,8 @@ SECOND = "The second text, which is not explained here: "
 
 #: What a text is explained with when nothing else is asked for: attention, and saliency of four kinds.
 METHODS = ("attention", "gradient_x_input", "integrated_gradients", "lrp", "deletion")
+#: The same for a checkpoint: relevance has rules of its own there, and attention is also followed through its layers.
+OF_CHECKPOINTS = ("attention", "rollout", "gradient_x_input", "integrated_gradients", "attn_lrp", "deletion")
 #: Every pair of words is asked about, so the work grows with the square of the words, and more.
 MOST_PAIRED = 120
 #: At most so many words of a text are also taken out one by one, to compare.
@@ -68,25 +67,28 @@ def explain(
 ) -> Explanation | list[Explanation]:
     """How much each word of a text (or of several) mattered to a run's model, by several methods.
 
-    ``model`` is a run's folder, its id or the beginning of it, or 'latest' among ``runs``. Where it reads pairs of
-    texts, ``second`` is the second text (or one for each text), and the first is explained. ``methods`` are explainers
-    with their parameters, in a list or with commas between. ``target`` is the class to explain, by default the
+    ``model`` is a run's folder, its id or the beginning of it, or 'latest' among ``runs``; or the folder of a
+    checkpoint of the Transformers library, whose texts are cut at spaces. Where it reads pairs of texts, ``second`` is
+    the second text (or one for each text), and the first is explained. ``methods`` are explainers with their
+    parameters, in a list or with commas between. ``target`` is the class to explain, by default the
     predicted one. ``interactions`` asks for pairs of words too: True, or the name of a method. ``tokenizer`` overrides
     how the run cut its texts.
     """
     texts = [text] if isinstance(text, str) else list(text)
-    chosen = tuple(map(EXPLAINERS.parse, METHODS if methods is None else named(methods)))
-    if not chosen:
+    if methods is not None and not named(methods):
         raise InputError("methods=() must name at least one explainer, as ('attention', 'integrated_gradients').")
+    given = None if methods is None else tuple(map(EXPLAINERS.parse, named(methods)))
     paired = (
         INTERACTIONS.parse("pairwise_occlusion" if interactions is True else interactions) if interactions else None
     )
-    loaded = _Loaded.of(find_run(str(model), Path(runs)))
+    seconds = [second] if isinstance(second, str) else second
+    loaded = load_for(texts, seconds, str(model), Path(runs), tokenizer)
     if loaded.model.generates:
         raise NotApplicable("This run's model writes texts: use explain_translation, which takes one text.")
+    chosen = given or tuple(map(EXPLAINERS.parse, OF_CHECKPOINTS if loaded.is_checkpoint else METHODS))
     wanted = loaded.index_of(target)
     cut = loaded.cut(texts, tokenizer)
-    asked = loaded.seconds(texts, [second] if isinstance(second, str) else second, tokenizer)
+    asked = loaded.seconds(texts, seconds, tokenizer)
     if paired is not None and (longest := max(map(len, cut.tokens))) > MOST_PAIRED:
         raise InputError(
             f"A text of {longest} words has {longest * (longest - 1) // 2:,} pairs: interactions are for texts of at "
@@ -110,7 +112,7 @@ def explain_translation(
     ``model``, ``methods`` and ``tokenizer`` are as for ``explain``; by default the method is attention.
     """
     chosen = tuple(map(EXPLAINERS.parse, named(methods or "attention")))
-    loaded = _Loaded.of(find_run(str(model), Path(runs)))
+    loaded = Loaded.of(find_run(str(model), Path(runs)))
     if not loaded.model.generates:
         raise NotApplicable("This run's model writes no texts: use explain.")
     if "subwords" in str(loaded.fields["corpus"].get("preparation", "")):
@@ -122,7 +124,7 @@ def explain_translation(
         return _translated(loaded, text, cut, chosen)
 
 
-def _translated(loaded: _Loaded, text: str, cut: Cut, chosen: tuple[Explainer, ...]) -> Translation:
+def _translated(loaded: Loaded, text: str, cut: Cut, chosen: tuple[Explainer, ...]) -> Translation:
     tokens = tuple(cut.tokens[0])
     name = hashlib.sha256("\0".join(tokens).encode()).hexdigest()
     split = own_words(loaded.model, Split.of([name], [tokens], [0], target=[[]]), loaded.vocabulary)
@@ -175,69 +177,8 @@ def _parted(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    """A finished run's model and all that is needed to put a new text to it."""
-
-    folder: RunFolder
-    model: Network
-    vocabulary: Vocabulary
-    classes: tuple[str, ...]
-    fields: dict[str, Any]
-
-    @classmethod
-    def of(cls, folder: RunFolder) -> _Loaded:
-        fields = folder.record["fields"]
-        if "fine_tuned" in fields["model"]:
-            raise NotApplicable(
-                f"{folder.path} fine-tuned a checkpoint: explain is for models trained from nothing here."
-            )
-        if "encoder" in fields["model"] and "embedding" not in fields["model"]:
-            raise NotApplicable(
-                f"{folder.path} audited a model that was given, and kept none: explain is for models trained here."
-            )
-        model, _ = load_network(folder.verify(MODEL), torch.device("cpu"))
-        vocabulary = load_vocabulary(folder.verify(VOCABULARY))
-        return cls(folder, model, vocabulary, tuple(map(str, fields["corpus"]["classes"])), fields)
-
-    def index_of(self, target: str | None) -> int | None:
-        if target is not None and target not in self.classes:
-            raise UnknownName("class of this model", target, self.classes)
-        return None if target is None else self.classes.index(target)
-
-    def cut(self, texts: Sequence[str], tokenizer: str | None) -> Cut:
-        if not texts:
-            raise InputError("There is no text to explain: give at least one.")
-        cut = cut_like(texts, self.fields["corpus"], tokenizer)
-        for number, tokens in enumerate(cut.tokens, start=1):
-            if not tokens:
-                which = "The text" if len(texts) == 1 else f"Text {number} of {len(texts)}"
-                raise InputError(f"{which} is empty: there is no word to explain. Give a text with words in it.")
-        return cut
-
-    def seconds(
-        self, texts: Sequence[str], given: Sequence[str] | None, tokenizer: str | None
-    ) -> list[list[str]] | None:
-        """The second texts as tokens, where the model reads pairs."""
-        if not self.model.architecture.query:
-            if given is not None:
-                raise InputError("This run's model reads one text, so there is no place for a second: leave it out.")
-            return None
-        if given is None or len(given) != len(texts):
-            raise InputError(
-                f"This run's model reads pairs of texts: give a second text for each of the {len(texts)} (--second)."
-            )
-        return self.cut(given, tokenizer).tokens
-
-    @property
-    def described(self) -> str:
-        """The model in a few words."""
-        model = self.fields.get("model", {})
-        return f"{model.get('encoder')}, {model.get('attention')} attention"
-
-
 def _explained(
-    loaded: _Loaded,
+    loaded: Loaded,
     texts: Sequence[str],
     cut: Cut,
     asked: list[list[str]] | None,
@@ -249,8 +190,8 @@ def _explained(
 ) -> list[Explanation]:
     """Texts of like length side by side; what is found for one does not depend on the others."""
     ids = [hashlib.sha256("\0".join(tokens).encode()).hexdigest() for tokens in cut.tokens]
-    split, subject = Split.of(ids, cut.tokens, [0] * len(ids), second=asked), loaded.model.at("word")
-    if loaded.model.architecture.structure == "hierarchical":
+    split, subject = Split.of(ids, cut.tokens, [0] * len(ids), second=asked), loaded.subject
+    if loaded.is_hierarchical:
         split, _ = split_with_sentences(split)
     if loaded.fields["corpus"].get("candidates"):
         split = with_candidates(split, loaded.classes)
@@ -279,7 +220,7 @@ def _explained(
                 run=str(loaded.folder.path),
                 model=loaded.described,
                 tokenisation=cut.how,
-                notes=(*_asked_with(asked, row), *_notes(cut, unknown), *passed_over),
+                notes=(*_asked_with(asked, row), *loaded.notes, *_notes(cut, unknown), *passed_over),
             )
     return [done[row] for row in range(len(texts))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,10 +45,29 @@ def test_the_usual_explainers_that_do_not_apply_are_left_out_and_noted(tmp_path:
     assert again.findings("faithfulness").table.equals(folder.findings("faithfulness").table)
 
 
-def test_explainers_that_were_named_must_apply(tmp_path: Path) -> None:
-    run = describe_run(challenges=("faithfulness(explainers=('attention', 'lrp'))",), **SMALL)
+def test_explainers_that_were_named_must_apply() -> None:
     with pytest.raises(NotApplicable, match="'lrp' does not apply: this model cannot be replayed layer by layer"):
-        execute(run, tmp_path)
+        describe_run(challenges=("faithfulness(explainers=('attention', 'lrp'))",), **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("challenge", "choices", "reason"),
+    [
+        ("knockout", {}, r"checkpoints of the Transformers library \(--model, --fine-tune\)"),
+        ("heads", {"encoder": "average"}, r"checkpoints of the Transformers library \(--model, --fine-tune\)"),
+        ("joint_adversary", {"structure": "hierarchical"}, "checkpoints of the Transformers library"),
+        ("layers", {}, "checkpoints of the Transformers library, or a Transformer decoder"),
+        ("layers_bleu", {}, "it writes no text"),
+        ("layers_bleu", SMALL, "it has no layers of attention"),
+        ("bleu(beam=2)", {}, "it writes no text"),
+        ("rationale(explainers=('attention',))", {**SMALL, "forced": "own"}, "the corpus marks no tokens"),
+    ],
+)
+def test_what_no_training_makes_applicable_is_refused_before_any(
+    challenge: str, choices: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(NotApplicable, match=f"does not apply: .*{reason}"):
+        describe_run(challenges=(challenge,), **{"corpus": "reviews(train=20, dev=6, test=6)", **choices})
 
 
 @pytest.mark.parametrize("decoder", [SMALL["decoder"], "transformer(layers=1, heads=1, hidden=6, feedforward=6)"])
@@ -66,7 +86,7 @@ def test_a_thorough_audit_of_translations_passes_over_what_is_for_classifiers(de
     assert "trained_uniform" in folder.challenges
     if "encoder" not in choices:
         with pytest.raises(NotApplicable, match="'gating' does not apply: the attention of this model cannot be given"):
-            execute(describe_run(challenges=("gating",), **choices), tmp_path)
+            describe_run(challenges=("gating",), **choices)
 
 
 def test_removal_is_for_classifiers() -> None:

@@ -99,6 +99,27 @@ def test_an_estimate_comes_from_sizes_first_and_from_like_runs_later(undisturbed
     more = made_up_study(tmp_path, TEXT.replace("[0, 1]", "[0, 7]"))
     measured = costs(plan(more, undisturbed), undisturbed)
     assert [cost is not None and cost.measured for cost in measured] == [False, True, False, True]
+    # What took so long on a processor says nothing of a graphics card.
+    elsewhere = costs(plan(more, undisturbed), undisturbed, device="cuda:0")
+    assert not any(cost is not None and cost.measured for cost in elsewhere)
+
+
+def test_a_translators_estimate_grows_with_its_weights_and_challenges(tmp_path):
+    text = """name = "dates"
+[run]
+corpus = "dates(train=24, dev=4, test=6)"
+epochs = 2
+challenges = ["uniform"]
+[grid]
+decoder = ["transformer(layers=1, heads=1, hidden=8, feedforward=8)", "transformer(layers=4, heads=2, hidden=64)"]
+"""
+    guessed = costs(plan(made_up_study(tmp_path, text), tmp_path / "none"), tmp_path / "none")
+    seconds = [cost.seconds for cost in guessed if cost is not None]
+    assert seconds[1] > 10 * seconds[0] > 0
+    more = text.replace('["uniform"]', '["uniform", "permutation"]')
+    asked = costs(plan(made_up_study(tmp_path, more), tmp_path / "none"), tmp_path / "none")
+    assert asked[0] is not None
+    assert asked[0].seconds > seconds[0]
 
 
 def test_a_papers_finished_cells_are_found_without_its_corpora(tmp_path):

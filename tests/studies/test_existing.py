@@ -100,6 +100,22 @@ def test_a_subject_of_ones_own(tmp_path: Path) -> None:
     assert done.to_frame(done.folder.named("adversary"))["certified"].any()
 
 
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (
+            LABELS,
+            r'Label \'bad\' is none of .* \(0, 1\).* pass classes=\("bad", "good"\) in the order of the model\'s out',
+        ),
+        (["a", "b", "c"] * 2, r'pass classes=\("a", "b", …\) in the order'),
+    ],
+)
+def test_labels_that_are_no_classes_are_told_how_to_become_some(labels: list[str], said: str) -> None:
+    subject = functions_of(seeded(lambda: Plain(nn.Linear(8, 2))))
+    with pytest.raises(AttentestError, match=said):
+        describe_given(subject, texts=TEXTS, labels=labels)
+
+
 def test_a_corpus_by_name_is_put_in_the_models_order() -> None:
     corpus = CORPORA.parse("reviews(train=5, dev=5, test=8)").load()
     words = sorted(

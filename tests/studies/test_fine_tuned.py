@@ -34,7 +34,7 @@ from attentest.studies.execute import execute
 from attentest.studies.fine_tuned import FineTunedRun
 from attentest.studies.given import describe_given
 from attentest.studies.plan import costs, plan
-from attentest.studies.run import CHECKPOINT, MODEL, VOCABULARY, Run
+from attentest.studies.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, Run
 from attentest.studies.study import read_study
 from attentest.training.fine_tuning import FINE_TUNING, UNFINISHED, fine_tune
 from attentest.training.loop import predict
@@ -302,6 +302,46 @@ def test_from_the_command_line(checkpoint: Path, tmp_path: Path) -> None:
     for model in (folder.path, folder.path / CHECKPOINT):
         with pytest.raises(InputError, match="--fine-tune base has no effect on a model that is there already"):
             describe_given(model, data=path, fine_tune="base")
+
+
+def test_what_is_not_for_checkpoints_is_refused_before_any_training(checkpoint: Path) -> None:
+    with pytest.raises(NotApplicable, match="'gating' does not apply: the attention of this model cannot be given"):
+        made_up_run(checkpoint, challenges=["gating"])
+    with pytest.raises(NotApplicable, match=r"layers=.9.*: this model has 3 layers"):
+        made_up_run(checkpoint, challenges=["knockout(layers='9')"])
+
+
+def test_texts_that_a_fine_tuned_checkpoint_was_trained_on_are_counted(checkpoint: Path, tmp_path: Path) -> None:
+    corpus = made_up_corpus(count=30)
+    path = tmp_path / "texts.csv"
+    rows = [
+        (" ".join(tokens), f"class{label}")
+        for tokens, label in zip(corpus["train"].table["tokens"].to_pylist(), corpus["train"].labels, strict=True)
+    ]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    to = tmp_path / "tuned"
+    done = CliRunner().invoke(
+        app, ["fine-tune", str(checkpoint), "--data", str(path), "--epochs", "1", "--to", str(to), "--quiet"]
+    )
+    assert done.exit_code == 0, done.output
+    run = describe_given(to, data=path, challenges=("uniform",))
+    assert (to / TEXTS).is_file()
+    assert 0 < run.seen_in_training() <= len(run.examined())
+    (to / TEXTS).unlink()
+    assert run.seen_in_training() == 0
+
+
+def test_the_command_finds_a_bare_name_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "data"))
+    kept = saved(tmp_path / "data" / "models" / "base", words_of_reviews())
+    command = ["fine-tune", "base", "--corpus", REVIEWS, "--epochs", "1", "--json", "--to"]
+    done = CliRunner().invoke(app, [*command, str(tmp_path / "tuned")])
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "tuned" / "fine-tuning.json").read_text())["from"] == str(kept)
+    done = CliRunner().invoke(app, ["fine-tune", "bse", "--corpus", REVIEWS, "--to", str(tmp_path / "other")])
+    assert isinstance(done.exception, InputError)
+    assert "bse: no checkpoint there, nor in models/ of the data folder" in str(done.exception)
 
 
 def test_the_built_in_study_leaves_translators_as_they_are() -> None:

@@ -66,5 +66,5 @@ def test_imports_for_type_checkers_do_not_count(package):
 
 def test_the_explainers_a_challenge_names_are_part_of_its_version():
     one = CHALLENGES.parse("agreement(pairs=('attention~gradient',))")
-    two = CHALLENGES.parse("agreement(pairs=('attention~leave_one_out',))")
+    two = CHALLENGES.parse("agreement(pairs=('attention~occlusion',))")
     assert code_of(one) != code_of(two)

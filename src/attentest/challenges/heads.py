@@ -25,7 +25,7 @@ from attentest.store.findings import Measure
 
 __all__ = ["OF_CHECKPOINTS", "Heads"]
 
-OF_CHECKPOINTS = "this is for checkpoints of the Transformers library, not for others, such as translators trained here"
+OF_CHECKPOINTS = "this is for checkpoints of the Transformers library (--model, --fine-tune)"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,11 @@ FOLDER = "explanations"
 def explain(
     text: Annotated[str, typer.Argument(help="The text, in quotation marks; '-' reads it from standard input.")],
     model: Annotated[
-        str, typer.Option(metavar="RUN", help="A run's folder, its id or the beginning of it, or 'latest'.")
+        str,
+        typer.Option(
+            metavar="RUN",
+            help="A run's folder, its id or the beginning of it, or 'latest'; or a Transformers checkpoint's folder.",
+        ),
     ] = "latest",
     second: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The second text, for a model of pairs; the first is explained.")
@@ -35,7 +39,7 @@ def explain(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Explainers ('attentest list explainers'), with commas between, or repeat; default: five of them.",
+            help="Explainers ('attentest list explainers'), with commas between, or repeat; default: five or six.",
         ),
     ] = None,
     target: Annotated[
@@ -51,7 +55,7 @@ def explain(
         str | None, typer.Option(metavar="NAME", help="english or whitespace; default: as the run cut its texts.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the page goes; default: the run's folder.")
+        Path | None, typer.Option(metavar="FILE", help="Where the page goes; default: the run's folder, or --runs.")
     ] = None,
     runs: o.Runs = Path("runs"),
     as_json: o.Json = False,
@@ -80,9 +84,11 @@ def explain(
         from attentest.explaining import explain_translation
         from attentest.report.verdict import writes
         from attentest.store.folder import find_run
+        from attentest.studies.loaded import is_checkpoint_folder
 
         found: Explanation | Translation
-        if writes(find_run(model, runs).record["fields"]):
+        alone = is_checkpoint_folder(model)
+        if not alone and writes(find_run(model, runs).record["fields"]):
             if second is not None or target is not None or interactions:
                 raise InputError(
                     "--second, --target and --interactions are not for a model that writes: leave them out."
@@ -110,18 +116,18 @@ def explain(
         typer.echo(f"Page  {html}")
         return
     try:
-        typer.echo(f"Page  {_beside_the_run(found)}")
+        typer.echo(f"Page  {_beside_the_run(found, runs if alone else Path(found.run))}")
     except StorageError as error:
         terminal.say(f"No page was written. {error}")
 
 
-def _beside_the_run(found: Explanation | Translation) -> Path:
-    """The page in the run's folder, named by the text, the class and the methods: the same question, the same file."""
+def _beside_the_run(found: Explanation | Translation, beside: Path) -> Path:
+    """The page, named by the text, the class and the methods: the same question, the same file."""
     from attentest.explaining import SECOND
     from attentest.report.explanation import Explanation
     from attentest.store.atomic import make_folder
 
-    folder = Path(found.run) / FOLDER
+    folder = beside / FOLDER
     make_folder(folder)
     if isinstance(found, Explanation):
         second = [note for note in found.notes if note.startswith(SECOND)]

@@ -22,6 +22,7 @@ from attentest.models.decoders import DECODERS, Decoder, Transformer
 from attentest.models.encoders import ENCODERS, NoEncoder
 from attentest.models.heads import HEADS
 from attentest.store.folder import RunFolder
+from attentest.studies.applicable import refuse_untrained
 from attentest.studies.fine_tuned import describe_fine_tuned
 from attentest.studies.presets import preset as preset_named
 from attentest.studies.run import FORCED, Removal, Run
@@ -168,6 +169,7 @@ def describe_run(
         forced=forced,
         removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
     )
+    refuse_untrained(run)
     return _possible(run)
 
 
@@ -264,7 +266,10 @@ def _refuse_options(given: dict[str, Any]) -> None:
 
 def _run_folder(path: Path) -> RunFolder:
     if not path.exists():
-        raise InputError(f"No model at {path}. Give the folder of a run made by 'attentest train' or 'audit'.")
+        raise InputError(
+            f"No model at {path}. Give the folder of a run made by 'attentest train' or 'audit', the folder of a "
+            "Transformers checkpoint (it holds config.json), or its name on the hub, OWNER/NAME."
+        )
     folder = RunFolder(path if path.is_dir() else path.parent)
     folder.record  # noqa: B018
     return folder

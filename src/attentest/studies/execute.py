@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from attentest.challenges import THOROUGH, TRANSLATION, Challenge
+from attentest.challenges import Challenge
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.steps import stepped
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import NotApplicable, StorageError
-from attentest.explainers import EXPLAINERS
+from attentest.errors import StorageError
 from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.store.atomic import make_folder, replacing
 from attentest.store.folder import RunFolder
+from attentest.studies.applicable import applicable, explained
 from attentest.studies.examine import Texts, examine
 from attentest.studies.run import COUNTS, FORCED, MODEL, Run, file_name
 from attentest.studies.trained import companions, neighbours, opened, reproducibly, trained_model, without_removed
@@ -65,7 +63,7 @@ def execute(
                     subject,
                     shown,
                     encoded,
-                    _explained(missing, subject),
+                    explained(missing, subject),
                     folder.path / "findings",
                     seed=run.seed,
                     meaning=run.corpus.provenance.rationale,
@@ -122,43 +120,10 @@ def _borrowed(run: Run, folder: RunFolder, name: str, challenge: Challenge) -> b
 
 def _applicable(run: Run, folder: RunFolder, model: Subject, split: Split, progress: Progress) -> dict[str, Challenge]:
     """The challenges by the name of their findings; those that do not apply are named with the reason, and noted."""
-    wanted: dict[str, Challenge] = {}
-    passed_over: dict[str, str] = {}
-    for challenge in run.asked:
-        reason = challenge.objection(model, has_rationale=split.has("rationale"))
-        if reason is None:
-            wanted[file_name(challenge)] = challenge
-        elif text_of(challenge) in (*TRANSLATION, *THOROUGH):
-            progress.say(f"Challenge {text_of(challenge)!r} does not apply: {reason}.")
-            passed_over[text_of(challenge)] = reason
-        else:
-            raise NotApplicable(f"Challenge {text_of(challenge)!r} does not apply: {reason}.")
-    for explainer, reason in _left_out(wanted.values(), model).items():
+    wanted, passed_over, left_out = applicable(run.asked, model, has_rationale=split.has("rationale"))
+    for challenge, reason in passed_over.items():
+        progress.say(f"Challenge {challenge!r} does not apply: {reason}.")
+    for explainer, reason in left_out.items():
         progress.say(f"Explainer {explainer!r} does not apply: {reason}. It is left out.")
-        passed_over[explainer] = reason
-    folder.note(not_applicable=passed_over)
+    folder.note(not_applicable={**passed_over, **left_out})
     return wanted
-
-
-def _left_out(challenges: Iterable[Challenge], model: Subject) -> dict[str, str]:
-    """The usual explainers of the challenges that do not apply, with the reason; those that were named must."""
-    found: dict[str, str] = {}
-    for challenge in challenges:
-        for explainer in challenge.explained_by:
-            if (reason := EXPLAINERS.parse(explainer).objection(model)) is None:
-                continue
-            if challenge.explained_by != type(challenge)().explained_by:
-                raise NotApplicable(f"Challenge {text_of(challenge)!r}: {explainer!r} does not apply: {reason}.")
-            found[explainer] = reason
-    return found
-
-
-def _explained(challenges: Mapping[str, Challenge], model: Subject) -> dict[str, Challenge]:
-    """The challenges without the explainers that do not apply."""
-    out = dict(challenges)
-    for name, challenge in challenges.items():
-        if left_out := _left_out([challenge], model):
-            own: Any = challenge
-            kept = tuple(explainer for explainer in own.explainers if explainer not in left_out)
-            out[name] = dataclasses.replace(own, explainers=kept)
-    return out

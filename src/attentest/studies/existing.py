@@ -26,7 +26,7 @@ from attentest.models.pretrained.pieces import MOST
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Subject
 from attentest.studies.existing_texts import corpus_for
-from attentest.studies.run import Run
+from attentest.studies.run import CHECKPOINT, TEXTS, Run, seen_among
 from attentest.studies.version import version_of
 from attentest.training.fine_tuning import refuse_long_texts
 
@@ -86,6 +86,13 @@ class ExistingRun(Run):
     def companion(self, companion: Companion) -> Run:
         """There is none: nothing is known of how the model was trained."""
         raise NotApplicable(f"{companion}: {UNTRAINED}")
+
+    def seen_in_training(self) -> int:
+        """As of a run's model; and of a checkpoint, where its folder, or the run it lies in, keeps its texts."""
+        folder = Path(self.source)
+        kept = (folder / TEXTS, *([folder.parent / TEXTS] if folder.name == CHECKPOINT else []))
+        path = next((path for path in kept if path.is_file()), None)
+        return super().seen_in_training() if path is None else seen_among(self.examined(), path)
 
     def on(self, device: torch.device) -> tuple[Network, Vocabulary]:
         """The model on a device, and the words it is asked about."""

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import torch
 
+from attentest.challenges import Challenge
 from attentest.challenges.companions import Companion
 from attentest.data.corpus import Corpus
 from attentest.data.location import data_folder
@@ -25,6 +26,7 @@ from attentest.models.pretrained.places import Places
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.pretrained.site import parse_site, site_names
 from attentest.store.atomic import checksum, replacing
+from attentest.studies.applicable import applicable, has_marks
 from attentest.studies.existing import cut_short, described, suited
 from attentest.studies.run import CHECKPOINT, MODEL, VOCABULARY, Run
 from attentest.studies.version import version_of
@@ -154,16 +156,18 @@ def describe_fine_tuned(
             raise InputError(f"Corpus {corpus.name!r}: split {name!r} is empty, nothing to fine-tune on.")
     folder = checkpoint_folder(start)
     words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
-    found = _begun(folder, _digest(folder), words.words, corpus.task != "single")
-    parse_site(site, found.places, found.rows)
-    run = FineTunedRun(
+    plain = Run(corpus, challenges=(), **choices)
+    plain = replace(plain, challenges=suited(challenges, plain.examined()))
+    about = corpus.task != "single", site, plain.asked, has_marks(plain)
+    found = _begun(folder, _digest(folder), words.words, *about)
+    return FineTunedRun(
         corpus,
         training=replace(FINE_TUNING, **training),
         site="" if site == site_names(found.places)[0] else site,
         start=found,
+        challenges=plain.challenges,
         **choices,
     )
-    return replace(run, challenges=suited(challenges, run.examined()))
 
 
 def checkpoint_folder(start: str | Path) -> Path:
@@ -185,10 +189,19 @@ def _digest(folder: Path) -> str:
 
 
 @lru_cache(maxsize=4)
-def _begun(folder: Path, digest: str, words: tuple[str, ...], pair: bool) -> Start:
-    """What there is to say of a checkpoint, once for all cells that begin with it."""
+def _begun(
+    folder: Path,
+    digest: str,
+    words: tuple[str, ...],
+    pair: bool,
+    site: str,
+    challenges: tuple[Challenge, ...],
+    marked: bool,
+) -> Start:
+    """What there is to say of a checkpoint, once for all cells that begin with it; what cannot be put is refused."""
     model, tokenizer = load_checkpoint(folder, new_classes=("0", "1"))
     with quietly():
         subject = build_pretrained(model, tokenizer, Vocabulary(words), pair=pair)
+    applicable(challenges, subject.at(site), has_rationale=marked)
     weights = sum(value.numel() for value in model.parameters())
     return Start(folder, digest, described(subject), subject.places, subject.rows, weights)

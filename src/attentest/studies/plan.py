@@ -8,8 +8,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+import pyarrow.compute as pc
+import torch
+
+from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import AttentestError, StorageError
+from attentest.models.network import build_network
 from attentest.progress import SILENT, Progress
 from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.cell import describe_cell, failure_of
@@ -79,13 +84,19 @@ PER_THOUSAND = {
     # Every weight has a part in every token: for a million weights (MiniLM has 23).
     "checkpoint": (0.07, 1.7, 0.0),
 }
+#: The same for what translates, fitted on Multi30k: for a million weights and a thousand words read and written, in
+#: training and examined by one challenge.
+TRANSLATED = (0.11, 18.0)
 #: What Python, torch and the corpus take before the first weight, and the copies training keeps of every weight.
 BASE, COPIES = 450 * 2**20, 6
 
 
-def costs(planned: Sequence[Planned], runs: Path) -> list[Cost | None]:
-    """How long each cell that is not done will take: as long as its like took here, or from the sizes of its corpus."""
-    known = _measured(runs)
+def costs(planned: Sequence[Planned], runs: Path, *, device: str = "cpu") -> list[Cost | None]:
+    """How long each cell that is not done will take: as long as its like took, or from the sizes of its corpus.
+
+    Runs that were made on another kind of device than ``device`` tell nothing.
+    """
+    known = _measured(runs, device)
     out: list[Cost | None] = []
     for cell in planned:
         if cell.run is None or cell.state == "done":
@@ -101,20 +112,23 @@ def _kind(fields: Mapping[str, Any]) -> tuple[Any, ...]:
     model, training = fields["model"], fields["training"]
     return (
         fields["corpus"]["digest"],
-        *(model.get(name) for name in ("encoder", "attention", "embedding")),
+        *(model.get(name) for name in ("encoder", "attention", "embedding", "structure", "decoder", "fine_tuned")),
         training.get("epochs"),
         tuple(fields["challenges"]),
         fields["limit"],
     )
 
 
-def _measured(runs: Path) -> dict[tuple[Any, ...], list[float]]:
-    """Seconds that finished runs took, by what kind of run they were."""
+def _measured(runs: Path, device: str) -> dict[tuple[Any, ...], list[float]]:
+    """Seconds that finished runs took on this kind of device, by what kind of run they were."""
     found: dict[tuple[Any, ...], list[float]] = {}
     for folder in runs_in(runs):
         try:
             record = folder.record
         except StorageError:
+            continue
+        made_on = str(record.get("made_with", {}).get("device", "")).partition(" ")[0]
+        if made_on.partition(":")[0] != device.partition(":")[0]:
             continue
         finished = record["finished"]
         training = finished.get(MODEL, {}).get("seconds")
@@ -125,6 +139,8 @@ def _measured(runs: Path) -> dict[tuple[Any, ...], list[float]]:
 
 
 def _computed(run: Run) -> Cost:
+    if run.corpus.task == "translate":
+        return _of_translator(run)
     train, tested = run.corpus["train"], run.corpus[run.split]
     words = len(Vocabulary.from_split(train, run.corpus.min_frequency))
     weights = run.weights(words)
@@ -137,3 +153,22 @@ def _computed(run: Run) -> Cost:
     training *= 1 + len(run.companions)
     examining = share * (examined * lengths.sum() + squared * (lengths**2).sum()) / 1e3
     return Cost(float(training + examining), BASE + 4 * COPIES * weights, False)
+
+
+def _of_translator(run: Run) -> Cost:
+    """Every weight has a part in every word that is read or written."""
+    train, tested = run.corpus["train"], run.corpus[run.split]
+    vocabulary = Vocabulary.from_split(train, run.corpus.min_frequency)
+    count = run.classes(vocabulary)
+    made = build_network(run.architecture, len(vocabulary), count, torch.Generator().manual_seed(0))
+    weights = sum(value.numel() for value in made.parameters())
+    share = min(1.0, run.limit / len(tested)) if run.limit else 1.0
+    trained, examined = (each * weights / 1e6 for each in TRANSLATED)
+    training = run.training.epochs * (1 + len(run.companions)) * trained * _words(train)
+    return Cost(training + share * len(run.asked) * examined * _words(tested), BASE + 4 * COPIES * weights, False)
+
+
+def _words(split: Split) -> float:
+    """Thousands of words to read and to write."""
+    written = pc.sum(pc.list_value_length(split.table["target"])).as_py()
+    return (int(split.lengths.sum()) + (written or 0)) / 1e3

@@ -27,7 +27,7 @@ from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.models.network import Network, build_network
 from attentest.registry import text_of
-from attentest.store.atomic import checksum
+from attentest.store.atomic import checksum, replacing
 from attentest.store.folder import RunFolder
 from attentest.studies.version import version_of
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network
@@ -327,8 +327,7 @@ class Run:
         path = None if self.model_from is None else self.model_from.path / TEXTS
         if path is None or not path.is_file():
             return 0
-        known = np.frombuffer(path.read_bytes(), dtype=np.uint64)
-        return int(np.isin(hashes(self.examined()), known).sum())
+        return seen_among(self.examined(), path)
 
     @cached_property
     def id(self) -> str:
@@ -378,6 +377,18 @@ def hashes(split: Split) -> np.ndarray:
     return np.array(
         [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "big") for t in texts], dtype=np.uint64
     )
+
+
+def keep_texts(split: Split, path: Path) -> None:
+    """Keep the hashes of the texts that a model was trained on, each once."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(np.unique(hashes(split)).tobytes())
+
+
+def seen_among(split: Split, path: Path) -> int:
+    """How many of these texts are among those whose hashes were kept."""
+    known = np.frombuffer(path.read_bytes(), dtype=np.uint64)
+    return int(np.isin(hashes(split), known).sum())
 
 
 def _hash(values: dict[str, Any]) -> str:

@@ -63,7 +63,8 @@ def test_two_nodes_leave_the_same_files_and_failures_stop_nothing(tmp_path, expe
     whole = {name: data for name, data in expected.items() if name.split("/")[1] not in ("t1", "t2")}
     assert {name: data for name, data in files_below(tmp_path).items() if name in whole} == whole
     assert set(recorder.of("started")) == {"127.0.0.2", "127.0.0.3"}
-    assert len(recorder.of("started", "t3")) == 2
+    # t3 died once and is whole, so it was tried again; what a dying worker said last may be lost.
+    assert len(recorder.of("started", "t3")) in (1, 2)
     assert sorted(recorder.of("said")) == [f"t{i} is done" for i in (0, 3, 4, 5)]
     assert ("Working", 3, 3) in {moved[:3] for moved in recorder.of("moved", "t5")}
     assert signal.getsignal(signal.SIGTERM) is handler

@@ -70,6 +70,19 @@ class References:
         texts = [_text(self.target.decode(row[:n]), self.pieces) for row, n in zip(words, lengths, strict=True)]
         return texts, sentence_counts(texts, self.texts, self.cut).tolist()
 
+    def columns(
+        self, hypotheses: list[str], counts: list[list[float]], own_counts: list[list[float]]
+    ) -> dict[str, pa.Array]:
+        """What was written beside the references, as columns of findings; every text is judged."""
+        return {
+            "hypothesis": pa.array(hypotheses, pa.string()),
+            "reference": pa.array(self.texts, pa.string()),
+            "counts": pa.array(counts, pa.list_(pa.float64())),
+            "own_counts": pa.array(own_counts, pa.list_(pa.float64())),
+            "signature": pa.array([self.signature] * len(self.texts), pa.string()),
+            "not_judged": pa.nulls(len(self.texts), pa.string()),
+        }
+
 
 @dataclass(frozen=True)
 class Bleu(Challenge):
@@ -131,12 +144,7 @@ class Bleu(Challenge):
                         "row": rows,
                         "weights": pa.array([weights] * len(rows), pa.string()),
                         "draw": pa.array([draw] * len(rows), pa.int32()),
-                        "hypothesis": pa.array(hypotheses, pa.string()),
-                        "reference": pa.array(references.texts, pa.string()),
-                        "counts": pa.array(counts, pa.list_(pa.float64())),
-                        "own_counts": pa.array(own_counts, pa.list_(pa.float64())),
-                        "signature": pa.array([references.signature] * len(rows), pa.string()),
-                        "not_judged": pa.nulls(len(rows), pa.string()),
+                        **references.columns(hypotheses, counts, own_counts),
                     }
                 )
             )

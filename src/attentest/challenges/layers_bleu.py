@@ -96,12 +96,7 @@ class LayersBleu(Challenge):
                         "direction": pa.array([direction] * len(rows), pa.string()),
                         "layers": pa.array([count] * len(rows), pa.int32()),
                         "draw": pa.array([draw] * len(rows), pa.int32()),
-                        "hypothesis": pa.array(hypotheses, pa.string()),
-                        "reference": pa.array(references.texts, pa.string()),
-                        "counts": pa.array(counts, pa.list_(pa.float64())),
-                        "own_counts": pa.array(own_counts, pa.list_(pa.float64())),
-                        "signature": pa.array([references.signature] * len(rows), pa.string()),
-                        "not_judged": pa.nulls(len(rows), pa.string()),
+                        **references.columns(hypotheses, counts, own_counts),
                     }
                 )
             )

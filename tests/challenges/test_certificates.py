@@ -17,9 +17,9 @@ from attentest.challenges.faithfulness import Faithfulness
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, UnknownName
-from attentest.explainers import EXPLAINERS
+from attentest.explainers import EXPLAINERS, leave_one_out
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.leave_one_out import LeaveOneOut
+from attentest.explainers.leave_one_out import deleted
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
@@ -80,8 +80,7 @@ def test_what_explainers_say_of_themselves_is_kept_text_by_text(classes):
 
 def test_scores_and_certificates_of_other_challenges_are_not_computed_again(monkeypatch):
     calls = []
-    scored = LeaveOneOut.of_deleted
-    monkeypatch.setattr(LeaveOneOut, "of_deleted", lambda self, *given: calls.append(1) or scored(self, *given))
+    monkeypatch.setattr(leave_one_out, "deleted", lambda *given: calls.append(1) or deleted(*given))
     examination = examined(*made(), texts=10**12)
     examination.scores("leave_one_out")
     assert len(calls) == 1
@@ -104,8 +103,7 @@ def test_every_text_of_a_small_corpus_is_in_the_sample_and_equal_to_a_loop():
 
 
 def test_a_wrong_deletion_is_noticed_by_the_loop(monkeypatch):
-    scored = LeaveOneOut.of_deleted
-    monkeypatch.setattr(LeaveOneOut, "of_deleted", lambda self, *given: scored(self, *given).roll(1, 0))
+    monkeypatch.setattr(leave_one_out, "deleted", lambda *given: deleted(*given).roll(1, 0))
     table = Certificates(("leave_one_out",)).examine(examined(*made()))
     values = [row["value"] for row in found(table, "leave_one_out", "loop_gap").values()]
     assert max(values) > LIMITS["loop_gap"]

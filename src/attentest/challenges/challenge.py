@@ -19,15 +19,8 @@ from attentest.data.batches import Batch
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import Known
-from attentest.explainers.explainer import Attribution
-from attentest.explainers.gradient import Gradient
-from attentest.explainers.gradient_norm import GradientNorm
-from attentest.explainers.gradient_x_input import GradientXInput
-from attentest.explainers.leave_one_out import LeaveOneOut, deleted
-from attentest.explainers.oracle import Oracle
-from attentest.explainers.slopes import slopes
+from attentest.explainers.shared import Shared
 from attentest.measures.human_agreement import Annotations
-from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 from attentest.store.findings import Measure
 
@@ -67,8 +60,6 @@ class Examination:
     targets: pa.ListArray | None = None
     _scores: dict[str, Tensor] = field(default_factory=dict)
     _certificates: dict[str, Mapping[str, Tensor]] = field(default_factory=dict)
-    _known: dict[str, Known] = field(default_factory=dict)
-    _slopes: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
     _beside: dict[Companion, Reading] = field(default_factory=dict)
 
     def beside(self, companion: Companion) -> Reading:
@@ -90,40 +81,17 @@ class Examination:
         return self._certificates[explainer]
 
     def _explain(self, explainer: str) -> None:
-        method = EXPLAINERS.parse(explainer)
-        if isinstance(method, Oracle):
-            found = Attribution(method.of(self.rationale, self.marks, self.mask))
-        elif isinstance(method, Gradient | GradientNorm | GradientXInput):
-            # One pass there and back serves all that are made of a slope.
-            found = Attribution(method.of_slope(*self._slope(method.path)) * self.batch.mask)
-        elif isinstance(method, LeaveOneOut):
-            found = Attribution(method.of_deleted(self._deleted(), self.reading))
-        else:
-            found = method.explain(self.subject, self.batch, self.reading)
+        found = EXPLAINERS.parse(explainer).explain_sharing(self._shared)
         self._scores.setdefault(explainer, self.reading.pooled(found.scores.double()))
         self._certificates[explainer] = {name: values.double() for name, values in found.certificate.items()}
 
+    @cached_property
+    def _shared(self) -> Shared:
+        return Shared(self.subject, self.batch, self.reading, rationale=self.rationale, marks=self.marks)
+
     def known(self, erasure: str) -> Known:
         """What is known of this batch's texts under one way of erasing; whoever erases more adds to it."""
-        return self._known.setdefault(erasure, Known())
-
-    def _deleted(self) -> Float[Tensor, "batch token class"]:
-        """The logits without each token; where texts are read anew without it, erasing need not do so again."""
-        with torch.no_grad():
-            without = deleted(self.subject, self.batch, self.reading.mask)
-        if isinstance(self.subject, Pretrained):
-            others = ~torch.eye(self.mask.shape[1], dtype=torch.bool, device=self.mask.device)
-            real = self.mask[:, :, None]
-            self.known("delete").learn(self.mask[:, None] & others & real, without)
-        return without
-
-    def _slope(self, path: str) -> tuple[Tensor, Tensor]:
-        """The slope of the predicted class at the embeddings, and the embeddings."""
-        if path not in self._slopes:
-            embeddings = self.subject.embed(self.batch).detach()
-            predicted = self.reading.predicted
-            self._slopes[path] = slopes(self.subject, self.batch, embeddings, predicted, path), embeddings
-        return self._slopes[path]
+        return self._shared.known(erasure)
 
     @property
     def weights(self) -> Float[Tensor, "batch token"]:

@@ -13,9 +13,8 @@ from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import END, START, UNKNOWN
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.gradient import differentiable
 from attentest.explainers.lrp import contrast
-from attentest.explainers.slopes import target_of
+from attentest.explainers.slopes import differentiable, target_of
 from attentest.explainers.through_layers import by_rows
 from attentest.models.pretrained.attending import Pass
 from attentest.models.pretrained.pieces import Layout

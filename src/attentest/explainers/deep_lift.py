@@ -12,9 +12,8 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution, margin
-from attentest.explainers.gradient import differentiable
 from attentest.explainers.lrp import Replaying, joined, texts_at_once
-from attentest.explainers.slopes import check_baselines, check_path, target_of
+from attentest.explainers.slopes import check_baselines, check_path, differentiable, target_of
 from attentest.models.signals import Difference, log_sum_exp
 from attentest.models.subject import Reading, Subject
 

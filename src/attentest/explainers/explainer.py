@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +13,9 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.models.subject import Reading, Subject
+
+if TYPE_CHECKING:
+    from attentest.explainers.shared import Shared
 
 __all__ = ["Attribution", "Explainer", "margin"]
 
@@ -49,6 +52,10 @@ class Explainer(ABC):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """Scores for the target class (None: the predicted one); ``reading`` is the subject's of this batch."""
+
+    def explain_sharing(self, shared: Shared) -> Attribution:
+        """The same, as challenges ask for it; methods made of what ``shared`` remembers take it from there."""
+        return self.explain(shared.subject, shared.batch, shared.reading, shared.target)
 
     def scores(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer, margin
-from attentest.explainers.gradient import differentiable
-from attentest.explainers.slopes import target_of
+from attentest.explainers.slopes import differentiable, target_of
 from attentest.explainers.through_layers import by_rows, layered, of_words, see_every
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.subject import Reading, Subject

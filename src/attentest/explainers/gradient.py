@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,15 +11,42 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import InputError
 from attentest.explainers.explainer import Attribution, Explainer, margin
+from attentest.explainers.shared import Shared
+from attentest.explainers.slopes import check_path, differentiable, target_of
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["Gradient", "GradientState"]
+__all__ = ["Gradient", "GradientState", "OfSlope"]
+
+
+class OfSlope(Explainer):
+    """A method made of the slope at the embeddings: one pass there and back serves all that share it."""
+
+    #: Whether attention is in the slope's path ("full") or held fixed ("detached").
+    path: str
+
+    def __post_init__(self) -> None:
+        check_path(self.name, self.path)
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """With a slope of its own."""
+        return self.explain_sharing(Shared(subject, batch, reading, target))
+
+    def explain_sharing(self, shared: Shared) -> Attribution:
+        """With the slope that is there already, if it is."""
+        return Attribution(self.of_slope(*shared.slope(self.path)) * shared.batch.mask)
+
+    @abstractmethod
+    def of_slope(
+        self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]
+    ) -> Float[Tensor, "batch token"]:
+        """The slope at every token, and its embedding, as one number."""
 
 
 @dataclass(frozen=True)
-class Gradient(Explainer):
+class Gradient(OfSlope):
     """|∂ŷ/∂e_t · e_t|, with attention held fixed (detached) or not (full)."""
 
     name: ClassVar[str] = "gradient"
@@ -28,17 +54,6 @@ class Gradient(Explainer):
     reference: ClassVar[str] = "Jain & Wallace 2019, algorithm 1"
     cost: ClassVar[str] = "one forward and one backward pass"
     path: str = "detached"
-
-    def __post_init__(self) -> None:
-        _check(self.path)
-
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
-    ) -> Attribution:
-        """At the input embeddings."""
-        with differentiable(subject):
-            traced = subject.read(batch, detach_attention=self.path == "detached")
-            return Attribution(_product(traced, traced.embeddings, batch.mask, target))
 
     def of_slope(
         self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]
@@ -62,7 +77,7 @@ class GradientState(Explainer):
     path: str = "detached"
 
     def __post_init__(self) -> None:
-        _check(self.path)
+        check_path(self.name, self.path)
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
@@ -70,23 +85,6 @@ class GradientState(Explainer):
         """At the states that attention weighs."""
         with differentiable(subject):
             traced = subject.read(batch, detach_attention=self.path == "detached")
-            return Attribution(_product(traced, traced.states, traced.mask, target))
-
-
-def _check(path: str) -> None:
-    if path not in ("detached", "full"):
-        raise InputError(f"path={path!r} must be 'detached' (attention held fixed) or 'full'.")
-
-
-@contextlib.contextmanager
-def differentiable(subject: Subject) -> Iterator[None]:
-    """Gradients on; on a GPU cuDNN off, because its LSTM has no backward pass outside training mode."""
-    gpu = subject.device.type == "cuda"  # the flag is the whole process's: worker threads must not touch it
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False) if gpu else contextlib.nullcontext():
-        yield
-
-
-def _product(reading: Reading, at: Tensor, mask: Tensor, target: Tensor | None) -> Tensor:
-    wanted = margin(reading.logits, reading.predicted if target is None else target).sum()
-    (gradient,) = torch.autograd.grad(wanted, at)
-    return ((gradient * at).sum(-1).abs() * mask).detach()
+            wanted = margin(traced.logits, target_of(traced, target)).sum()
+            (gradient,) = torch.autograd.grad(wanted, traced.states)
+        return Attribution(((gradient * traced.states).sum(-1).abs() * traced.mask).detach())

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attentest.data.batches import Batch
 from attentest.errors import InputError
-from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.slopes import check_path, slopes, target_of
-from attentest.models.subject import Reading, Subject
+from attentest.explainers.gradient import OfSlope
 
 __all__ = ["GradientNorm"]
 
@@ -20,7 +17,7 @@ NORMS = ("l2", "l1", "sum")
 
 
 @dataclass(frozen=True)
-class GradientNorm(Explainer):
+class GradientNorm(OfSlope):
     """‖∂ŷ/∂e_t‖₂, its L1 norm, or the signed sum of its components."""
 
     name: ClassVar[str] = "gradient_norm"
@@ -34,15 +31,7 @@ class GradientNorm(Explainer):
     def __post_init__(self) -> None:
         if self.norm not in NORMS:
             raise InputError(f"{self.name}: norm={self.norm!r} must be one of {', '.join(NORMS)}.")
-        check_path(self.name, self.path)
-
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
-    ) -> Attribution:
-        """One pass there and back."""
-        embeddings = subject.embed(batch).detach()
-        slope = slopes(subject, batch, embeddings, target_of(reading, target), self.path)
-        return Attribution(self.of_slope(slope, embeddings) * batch.mask)
+        super().__post_init__()
 
     def of_slope(
         self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attentest.data.batches import Batch
-from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.slopes import check_path, slopes, target_of
-from attentest.models.subject import Reading, Subject
+from attentest.explainers.gradient import OfSlope
 
 __all__ = ["GradientXInput"]
 
 
 @dataclass(frozen=True)
-class GradientXInput(Explainer):
+class GradientXInput(OfSlope):
     """∂ŷ/∂e_t · e_t, signed; ``gradient`` is its absolute value with attention held fixed."""
 
     name: ClassVar[str] = "gradient_x_input"
@@ -26,17 +23,6 @@ class GradientXInput(Explainer):
     cost: ClassVar[str] = "one forward and one backward pass"
     signed: ClassVar[bool] = True
     path: str = "full"
-
-    def __post_init__(self) -> None:
-        check_path(self.name, self.path)
-
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
-    ) -> Attribution:
-        """One pass there and back."""
-        embeddings = subject.embed(batch).detach()
-        slope = slopes(subject, batch, embeddings, target_of(reading, target), self.path)
-        return Attribution(self.of_slope(slope, embeddings) * batch.mask)
 
     def of_slope(
         self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]

@@ -21,8 +21,7 @@ from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.erasure import check_erasure, erased
 from attentest.explainers.explainer import margin
-from attentest.explainers.gradient import differentiable
-from attentest.explainers.slopes import check_baselines, target_of
+from attentest.explainers.slopes import check_baselines, differentiable, target_of
 from attentest.models.copies import copies
 from attentest.models.subject import Reading, Subject
 from attentest.registry import Registry

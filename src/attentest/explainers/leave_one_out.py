@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.shared import Shared
 from attentest.measures.divergence import total_variation
 from attentest.models.subject import Reading, Subject
 
@@ -29,17 +30,21 @@ class LeaveOneOut(Explainer):
     reference: ClassVar[str] = "Jain & Wallace 2019, algorithm 1; Li et al. 2016"
     cost: ClassVar[str] = "T forward passes, shared prefixes computed once"
 
-    @torch.no_grad()
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """Deletions of several instances at a time, as many as the memory budget allows."""
-        return Attribution(self.of_deleted(deleted(subject, batch, reading.mask), reading))
+        return self.explain_sharing(Shared(subject, batch, reading, target))
 
-    def of_deleted(self, without: Float[Tensor, "batch token class"], reading: Reading) -> Float[Tensor, "batch token"]:
-        """How far the logits without each token lie from those with it."""
-        whole = reading.logits.double().softmax(-1)[:, None]
-        return torch.where(reading.mask, total_variation(without.softmax(-1), whole), 0.0)
+    @torch.no_grad()
+    def explain_sharing(self, shared: Shared) -> Attribution:
+        """The same; what is read without a word may be kept for whoever erases it."""
+        mask, whole = shared.reading.mask, shared.reading.logits.double().softmax(-1)[:, None]
+        without = deleted(shared.subject, shared.batch, mask)
+        if shared.subject.keeps_deletions:
+            others = ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+            shared.known("delete").learn(mask[:, None] & others & mask[:, :, None], without)
+        return Attribution(torch.where(mask, total_variation(without.softmax(-1), whole), 0.0))
 
 
 def deleted(subject: Subject, batch: Batch, mask: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch token class"]:

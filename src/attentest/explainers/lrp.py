@@ -14,8 +14,7 @@ from attentest.data.batches import Batch
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.gradient import differentiable
-from attentest.explainers.slopes import target_of
+from attentest.explainers.slopes import differentiable, target_of
 from attentest.models.signals import Absorber, Relevance
 from attentest.models.subject import Reading, Subject
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.errors import NotApplicable
 from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.shared import Shared
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Oracle"]
@@ -21,7 +22,7 @@ class Oracle(Explainer):
     """1 for the tokens that decide the label, 0 for the others, where the corpus's generator knows them.
 
     It explains the label, not the model: a model that has learnt something else is not explained by it. The marks
-    do not travel with a batch, so that no other explainer can see them: an Examination hands them to ``of``.
+    do not travel with a batch: an Examination shares them, and no other explainer looks at them.
     """
 
     name: ClassVar[str] = "oracle"
@@ -35,10 +36,9 @@ class Oracle(Explainer):
         """Refused: a batch has no marks."""
         raise NotApplicable("explainer 'oracle' needs the corpus's planted truth: use it in a challenge.")
 
-    def of(
-        self, rationale: Bool[Tensor, "batch token"] | None, marks: str, mask: Bool[Tensor, "batch token"]
-    ) -> Float[Tensor, "batch token"]:
-        """The marks as scores; ``marks`` says where they come from: 'planted', 'human', or '' when nobody said."""
+    def explain_sharing(self, shared: Shared) -> Attribution:
+        """The marks as scores, if they were planted."""
+        rationale, marks = shared.rationale, shared.marks
         if rationale is None or marks != "planted":
             found = "this one marks no tokens"
             if rationale is not None:
@@ -46,4 +46,4 @@ class Oracle(Explainer):
             raise NotApplicable(
                 f"explainer 'oracle' needs a corpus with planted truth, and {found}. Use one such as reviews."
             )
-        return (rationale & mask).double()
+        return Attribution((rationale & shared.reading.mask).double())

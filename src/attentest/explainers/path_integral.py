@@ -10,8 +10,8 @@ from torch import Tensor
 
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.explainer import margin
-from attentest.explainers.gradient import differentiable
 from attentest.explainers.quadrature import LOBATTO
+from attentest.explainers.slopes import differentiable
 from attentest.models.lines import Line
 
 __all__ = ["Pieces", "Way"]

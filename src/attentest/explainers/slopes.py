@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -10,10 +13,9 @@ from attentest.data.batches import Batch
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import margin
-from attentest.explainers.gradient import differentiable
 from attentest.models.subject import BASELINES, Reading, Subject
 
-__all__ = ["check_baselines", "check_path", "slopes", "target_of"]
+__all__ = ["check_baselines", "check_path", "differentiable", "slopes", "target_of"]
 
 
 def check_path(explainer: str, path: str) -> None:
@@ -31,6 +33,14 @@ def check_baselines(explainer: str, baselines: str) -> None:
 def target_of(reading: Reading, target: Int[Tensor, " batch"] | None) -> Int[Tensor, " batch"]:
     """The class to explain: the given one, or the predicted one."""
     return reading.predicted if target is None else target
+
+
+@contextlib.contextmanager
+def differentiable(subject: Subject) -> Iterator[None]:
+    """Gradients on; on a GPU cuDNN off, because its LSTM has no backward pass outside training mode."""
+    gpu = subject.device.type == "cuda"  # the flag is the whole process's: worker threads must not touch it
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False) if gpu else contextlib.nullcontext():
+        yield
 
 
 def slopes(

@@ -221,6 +221,11 @@ class Subject(ABC):
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """The logits after really deleting each item in turn and encoding again (padding: undefined)."""
 
+    @property
+    def keeps_deletions(self) -> bool:
+        """Whether what ``delete_each`` finds is kept for whoever deletes words: worth it where reading is dear."""
+        return False
+
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """The logits once more, computed with signals (models/signals.py): what lrp and deep_lift follow."""
         raise NotApplicable(

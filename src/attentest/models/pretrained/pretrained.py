@@ -270,6 +270,11 @@ class Pretrained(Network):
         out = torch.zeros(*batch.mask.shape, self.classes, dtype=self.model.dtype, device=self.device)
         return out.index_put((row, place), logits_of_many(self, texts)) if len(texts) else out
 
+    @property
+    def keeps_deletions(self) -> bool:
+        """They are read as erased texts are, and each is a pass through all layers."""
+        return True
+
 
 def _unread(weights: Float[Tensor, "batch alternative token"]) -> Tensor:
     raise InputError("In training nothing but the output is read: put the model into evaluation first (eval()).")

@@ -145,8 +145,6 @@ def examine(
             else:
                 if news := room.news():
                     progress.say(news)
-                if isinstance(subject, Pretrained) and subject.device.type == "cpu":
-                    _give_back_memory(subject)
                 return found
             # Beyond the except block, so that the failed call's tensors are free by now.
             _give_back_memory(subject)
@@ -173,10 +171,13 @@ def examine(
             vocabulary=None if written is None else written.vocabulary,
             targets=None if written is None else written.targets(batch),
         )
-        found = {
-            name: _with_prediction(challenge.examine(examination), examination, of_texts=challenge.of_texts)
-            for name, challenge in challenges.items()
-        }
+        found: dict[str, pa.Table] = {}
+        for name, challenge in challenges.items():
+            table = challenge.examine(examination)
+            found[name] = _with_prediction(table, examination, of_texts=challenge.of_texts)
+            if isinstance(subject, Pretrained) and subject.device.type == "cpu":
+                # Passes of ever other sizes leave gaps, and the process would grow for as long as it runs.
+                _give_back_memory(subject)
         tick(batch.texts)
         return found
 

@@ -13,7 +13,7 @@ __all__ = ["Room"]
 #: Padded positions in a batch: a core's cache is small, a GPU waits for every batch.
 POSITIONS = {"cpu": 4096, "cuda": 65_536}
 #: Numbers that a batch of a Transformers model may keep on the way to a gradient.
-NUMBERS = {"cpu": 2**26, "cuda": 2**32}
+NUMBERS = {"cpu": 2**25, "cuda": 2**32}
 
 
 class Room:

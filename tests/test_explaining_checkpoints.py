@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import huggingface_hub
 import pytest
+import transformers
 from typer.testing import CliRunner
 
 import attentest
@@ -101,3 +105,23 @@ def test_the_page_of_a_checkpoint_goes_among_the_runs(checkpoint: Path, tmp_path
     assert done.exit_code == 0, done.output
     assert len(list((tmp_path / "runs" / "explanations").glob("*.html"))) == 1
     assert sorted(model.rglob("*")) == before
+
+
+def test_a_name_on_the_hub_is_taken_as_by_an_audit(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(InputError, match="'owner/tiny' is no folder here, and it could not be fetched from the hub"):
+        attentest.explain(TEXT, "owner/tiny")
+    kept = {kind: getattr(transformers, kind).from_pretrained for kind in ("AutoConfig", "AutoTokenizer")}
+    kept["AutoModelForSequenceClassification"] = transformers.AutoModelForSequenceClassification.from_pretrained
+    for kind, load in kept.items():
+        there = partial(_kept, load, checkpoint)
+        monkeypatch.setattr(getattr(transformers, kind), "from_pretrained", there)
+    assert attentest.explain(TEXT, "owner/tiny").scores == attentest.explain(TEXT, checkpoint).scores
+
+
+def _kept(load: Any, folder: Path, name: str, **how: Any) -> Any:
+    """What the library does with a name that it keeps a copy of."""
+    return load(str(folder) if name == "owner/tiny" else name, **how)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH, TRANSLATION
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
-from attentest.report.page import write_report
 from attentest.report.records import record_of
 from attentest.report.verdict import Verdict
 from attentest.store.folder import RunFolder
@@ -21,6 +20,7 @@ from attentest.studies.given import describe_given
 from attentest.studies.plan import Planned, costs
 from attentest.studies.run import Run
 from attentest.studies.study import Cell
+from attentest.studies.trained import device_named
 
 if TYPE_CHECKING:
     import pandas
@@ -89,6 +89,7 @@ def audit(
     ``thorough`` adds the four tests that train other models to compare this one with; it takes many times as long.
     ``limit`` is the number of texts to examine, 0 for all; by default all, and of translations 50.
     """
+    device_named(device)
     given = (model, tokenizer, texts, labels)
     run = describe_audit(*given, challenges=challenges, thorough=thorough, limit=limit, **choices)
     return finish(run, Path(runs), device=device, fresh=fresh, progress=progress)
@@ -107,6 +108,8 @@ def describe_audit(
 ) -> Run:
     """The run of an audit: with the usual challenges for its task, where none is named."""
     chosen = asked(challenges or DEFAULT, thorough=thorough)
+    for text in chosen:
+        CHALLENGES.parse(text)  # refused before texts are read and models loaded
     run = describe_given(model, tokenizer, texts, labels, challenges=chosen, limit=limit or 0, **choices)
     if run.corpus.task != "translate" or chosen[: len(DEFAULT)] != DEFAULT:
         return run
@@ -142,5 +145,7 @@ def finish(run: Run, runs: Path, *, device: str = "auto", fresh: bool = False, p
         progress.say(cost)
     folder = execute(run, runs, device=device, workers=os.cpu_count() or 1, fresh=fresh, progress=progress)
     verdict = judge(folder)
+    from attentest.report.page import write_report
+
     write_report(folder, verdict, folder.path / "report.html")
     return Audit(folder, verdict)

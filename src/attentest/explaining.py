@@ -68,11 +68,11 @@ def explain(
     """How much each word of a text (or of several) mattered to a run's model, by several methods.
 
     ``model`` is a run's folder, its id or the beginning of it, or 'latest' among ``runs``; or the folder of a
-    checkpoint of the Transformers library, whose texts are cut at spaces. Where it reads pairs of texts, ``second`` is
-    the second text (or one for each text), and the first is explained. ``methods`` are explainers with their
-    parameters, in a list or with commas between. ``target`` is the class to explain, by default the
-    predicted one. ``interactions`` asks for pairs of words too: True, or the name of a method. ``tokenizer`` overrides
-    how the run cut its texts.
+    checkpoint of the Transformers library, or its name on the hub, whose texts are cut at spaces. Where it reads pairs
+    of texts, ``second`` is the second text (or one for each text), and the first is explained. ``methods`` are
+    explainers with their parameters, in a list or with commas between. ``target`` is the class to explain, by default
+    the predicted one. ``interactions`` asks for pairs of words too: True, or the name of a method. ``tokenizer``
+    overrides how the run cut its texts.
     """
     texts = [text] if isinstance(text, str) else list(text)
     if methods is not None and not named(methods):
@@ -82,7 +82,7 @@ def explain(
         INTERACTIONS.parse("pairwise_occlusion" if interactions is True else interactions) if interactions else None
     )
     seconds = [second] if isinstance(second, str) else second
-    loaded = load_for(texts, seconds, str(model), Path(runs), tokenizer)
+    loaded = load_for(texts, seconds, str(model), Path(runs), tokenizer, target)
     if loaded.model.generates:
         raise NotApplicable("This run's model writes texts: use explain_translation, which takes one text.")
     chosen = given or tuple(map(EXPLAINERS.parse, OF_CHECKPOINTS if loaded.is_checkpoint else METHODS))

@@ -266,9 +266,9 @@ def test_what_cannot_be_read_is_refused_in_one_line() -> None:
 
 
 def test_positions_that_a_model_has() -> None:
-    assert longest_allowed(tiny("bert"), TOKENIZER) == 512
-    assert longest_allowed(tiny("roberta"), TOKENIZER) == 512 - 1
-    assert longest_allowed(tiny("t5"), TOKENIZER) is None
+    assert longest_allowed(tiny("bert").config, TOKENIZER) == 512
+    assert longest_allowed(tiny("roberta").config, TOKENIZER) == 512 - 1
+    assert longest_allowed(tiny("t5").config, TOKENIZER) is None
 
 
 def test_words_are_cut_as_in_the_text() -> None:

@@ -13,6 +13,7 @@ from tests.pretrained import tiny, tokenizer_of
 from attentest.errors import AttentestError
 from attentest.models.pretrained.checkpoint import load_checkpoint, quietly
 from attentest.studies.existing import describe_checkpoint
+from attentest.training import fine_tuning
 from attentest.training.fine_tuning import FINE_TUNING, fine_tune
 
 TRAINING = dataclasses.replace(FINE_TUNING, epochs=6, learning_rate=5e-3, batch_size=8)
@@ -40,3 +41,19 @@ def test_it_learns_and_is_a_checkpoint_again(checkpoint: Path, tmp_path: Path) -
     assert all(torch.equal(one[name], other[name]) for name in one)
     with pytest.raises(AttentestError, match="is there already"):
         fine_tune(checkpoint, corpus, tmp_path / "tuned")
+
+
+def test_the_same_command_again_trains_nothing_and_another_is_refused(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, short = made_up_corpus(count=40), dataclasses.replace(TRAINING, epochs=1)
+    epochs = fine_tune(checkpoint, corpus, tmp_path / "tuned", training=short)
+    monkeypatch.setattr(fine_tuning, "fit", lambda *_, **__: pytest.fail("It was trained again."))
+    assert fine_tune(checkpoint, corpus, tmp_path / "tuned", training=short) == epochs
+    for other in ({"seed": 1}, {"training": TRAINING}):
+        with pytest.raises(AttentestError, match="is there already"):
+            fine_tune(checkpoint, corpus, tmp_path / "tuned", **{"training": short, **other})
+    with quietly():  # other weights under the same name
+        tiny("bert", size=len(tokenizer_of()), sharp=2.0).bert.save_pretrained(checkpoint)
+    with pytest.raises(AttentestError, match="is there already"):
+        fine_tune(checkpoint, corpus, tmp_path / "tuned", training=short)

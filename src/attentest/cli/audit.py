@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +33,7 @@ def audit(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="A model to audit instead of training one: a run's folder, or a checkpoint's.",
+            help="A model to audit instead of training one: a run's folder, a checkpoint's, or its name on the hub.",
         ),
     ] = None,
     fine_tune: o.FineTune = None,
@@ -95,8 +96,11 @@ def audit(
     choices |= {"classes": classes and tuple(map(str.strip, classes.split(",")))}
     choices |= {"label_words": label_words and spoken(label_words), "prompt": prompt}
     terminal = Terminal(quiet=quiet or as_json)
+    check_texts(choices)
     from attentest.auditing import describe_audit, finish
+    from attentest.studies.trained import device_named
 
+    device_named(device)
     with terminal.console.status("Reading the corpus …"):
         run = describe_audit(model, challenges=challenge, thorough=thorough, **choices)
     introduce(run, terminal)
@@ -110,6 +114,15 @@ def audit(
         done.show()
     typer.echo(f"Run     {done.folder.path}")
     typer.echo(f"Report  {done.report}")
+
+
+def check_texts(choices: Mapping[str, Any]) -> None:
+    """Refuse texts that are not there before anything slow is imported."""
+    from attentest.data.presence import check_presence
+
+    columns = ("text_column", "label_column", "second_column", "id_column")
+    given = choices["corpus"], choices["data"], choices["test"]
+    check_presence(*given, **{name: choices[name] for name in columns})
 
 
 def spoken(label_words: str) -> dict[str, str]:
@@ -155,10 +168,13 @@ def train(
     """Train a model with attention and keep it; audit it later with --model."""
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
+    check_texts(choices)
     from attentest.studies.describe import describe_run
     from attentest.studies.run import MODEL
+    from attentest.studies.trained import device_named
     from attentest.studies.trained import train as train_model
 
+    device_named(device)
     with terminal.console.status("Reading the corpus …"):
         run = describe_run(None, challenges=(), **choices)
     introduce(run, terminal)
@@ -233,7 +249,17 @@ def introduce(run: Run, terminal: Terminal) -> None:
         terminal.say(f"        {cut}")
     if corpus["task"] == "translate" and 0 < run.limit < (size := len(run.corpus[run.split])):
         terminal.say(f"        {run.limit} of {size} sentences are examined, step by step (--limit 0: all)")
+    if run.challenges and (same := one_label(run)):
+        terminal.say(f"        {same}")
     if seen := run.seen_in_training():
         terminal.say(
             f"        {seen} of the texts to examine were in the model's training: the verdict is about those too"
         )
+
+
+def one_label(run: Run) -> str:
+    """A remark where all texts to examine carry one label; "" where they do not, or are translations."""
+    labels = run.examined().labels
+    if run.corpus.task == "translate" or (labels != labels[0]).any():
+        return ""
+    return f"all {len(labels)} texts to examine carry one label, {run.corpus.classes[labels[0]]}: accuracy says little"

@@ -126,7 +126,6 @@ def reproducible(paper: str, table: str | None = None) -> list[Study]:
     """A paper's studies, or as much of them as one table needs; the one that is called like the paper first."""
     from attentest.papers.claims import load_claims
     from attentest.papers.studies import studies_of
-    from attentest.studies.study import read_study
 
     loaded = load_claims(paper)
     files = studies_of(paper)
@@ -135,10 +134,12 @@ def reproducible(paper: str, table: str | None = None) -> list[Study]:
 
         others = ", ".join(name for name in PAPERS if studies_of(name)) or "none"
         raise NotApplicable(f"Paper {paper!r}: {loaded.rules.not_run}. Papers that can be run: {others}.")
+    tables = None if table is None else _tables(loaded, table)
+    from attentest.studies.study import read_study
+
     studies = [read_study(path) for path in files.values()]
-    if table is None:
+    if tables is None:
         return studies
-    tables = _tables(loaded, table)
     needed = [part for study in studies if (part := _needed(study, loaded, tables)) is not None]
     if not needed:
         raise NotApplicable(f"{paper}, {table!r}: nothing of it is in the studies of this version.")

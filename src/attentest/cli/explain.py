@@ -29,7 +29,8 @@ def explain(
         str,
         typer.Option(
             metavar="RUN",
-            help="A run's folder, its id or the beginning of it, or 'latest'; or a Transformers checkpoint's folder.",
+            help="A run's folder, its id or the beginning of it, or 'latest'; or a Transformers checkpoint: its folder "
+            "or its name on the hub.",
         ),
     ] = "latest",
     second: Annotated[
@@ -80,15 +81,17 @@ def explain(
     if not given.strip():
         raise InputError("The text is empty: there is no word to explain. Give a text with words in it.")
     with terminal.console.status("Explaining …"):
+        from attentest.models.pretrained.checkpoint import is_checkpoint
+        from attentest.store.folder import find_run
+
+        found: Explanation | Translation
+        alone = is_checkpoint(model)
+        fields = None if alone else find_run(model, runs).record["fields"]
         from attentest.explaining import explain as explain_text
         from attentest.explaining import explain_translation
         from attentest.report.verdict import writes
-        from attentest.store.folder import find_run
-        from attentest.studies.loaded import is_checkpoint_folder
 
-        found: Explanation | Translation
-        alone = is_checkpoint_folder(model)
-        if not alone and writes(find_run(model, runs).record["fields"]):
+        if fields is not None and writes(fields):
             if second is not None or target is not None or interactions:
                 raise InputError(
                     "--second, --target and --interactions are not for a model that writes: leave them out."

@@ -41,16 +41,31 @@ def fine_tune(
     terminal = Terminal(quiet=quiet or as_json)
     from attentest.data.corpora import CORPORA
     from attentest.data.files import corpus_from_files
+    from attentest.data.presence import check_presence
     from attentest.errors import InputError
     from attentest.models.pretrained.checkpoint import is_checkpoint
-    from attentest.studies.fine_tuned import checkpoint_folder
-    from attentest.studies.run import TEXTS, keep_texts
-    from attentest.studies.trained import device_named
-    from attentest.training.fine_tuning import FINE_TUNING, fine_tune
-    from attentest.training.loop import best_epoch
 
     if (corpus is None) == (data is None):
         raise InputError("Give --corpus or --data: what to fine-tune on.")
+    check_presence(
+        corpus,
+        data,
+        test,
+        text_column=text_column,
+        label_column=label_column,
+        second_column=second_column,
+        id_column=id_column,
+    )
+    from attentest.studies.fine_tuned import checkpoint_folder
+    from attentest.studies.run import TEXTS, keep_texts
+    from attentest.studies.trained import device_named
+    from attentest.training.fine_tuning import FINE_TUNING, fine_tune, finished_before
+    from attentest.training.loop import best_epoch
+
+    given: dict[str, Any] = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    training = dataclasses.replace(FINE_TUNING, **{name: value for name, value in given.items() if value is not None})
+    chosen = device_named(device)
+    finished_before(to)
     try:
         checkpoint = checkpoint_folder(checkpoint)
     except InputError:
@@ -72,11 +87,7 @@ def fine_tune(
                 max_tokens=max_tokens,
                 seed=seed,
             )
-    given: dict[str, Any] = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    training = dataclasses.replace(FINE_TUNING, **{name: value for name, value in given.items() if value is not None})
-    found = fine_tune(
-        checkpoint, loaded, to, training=training, seed=seed, device=device_named(device), progress=terminal
-    )
+    found = fine_tune(checkpoint, loaded, to, training=training, seed=seed, device=chosen, progress=terminal)
     keep_texts(loaded["train"], to / TEXTS)
     best = best_epoch(found)
     if as_json:

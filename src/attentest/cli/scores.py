@@ -63,8 +63,6 @@ def import_(
     Every text of the run must have a finite score for each of its tokens. The scores are kept among the run's findings;
     the explainer 'precomputed' reads them.
     """
-    from attentest.explainers.precomputed import Precomputed
-    from attentest.registry import text_of
     from attentest.store.folder import find_run
     from attentest.store.score_formats import format_of
     from attentest.store.scores import fitted, keep_scores, texts_of
@@ -73,6 +71,9 @@ def import_(
     folder = find_run(run, runs)
     texts = texts_of(folder)
     kept = keep_scores(folder, name, fitted(file.name, texts, made.read(file, texts)), f"{made.name}: {file.name}")
+    from attentest.explainers.precomputed import Precomputed
+    from attentest.registry import text_of
+
     typer.echo(f"{len(texts.ids):,} texts checked and kept: {kept}")
     challenge = f"faithfulness(explainers=('attention', {text_of(Precomputed(file=str(kept)))!r}))"
     quoted = re.sub(r'([\\"$`])', r"\\\1", challenge)

@@ -201,14 +201,16 @@ def reproduce(
 def find_study(text: str) -> Study:
     """A study by its file, or built in by its name."""
     from attentest.papers.studies import built_in
-    from attentest.studies.study import read_study
 
-    if not text.endswith(".toml") and not Path(text).is_file():
+    path = Path(text)
+    if not text.endswith(".toml") and not path.is_file():
         known = built_in()
         if text not in known:
             raise UnknownName("built-in study", text, known)
-        return read_study(known[text])
-    return read_study(Path(text))
+        path = known[text]
+    from attentest.studies.study import read_study
+
+    return read_study(path)
 
 
 def with_corpora(studies: list[Study], corpora: list[str]) -> list[tuple[Study, list[str]]]:

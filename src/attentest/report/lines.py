@@ -41,7 +41,9 @@ def accuracy_line(instances: Findings) -> Line:
     labels = instances.table["label"].to_numpy()
     most = float(np.bincount(labels).max() / len(labels))
     reading = f"It is right {percent(right.value)} of the time; what follows explains these predictions, not the world."
-    if right.low <= most:
+    if most == 1:
+        reading = "All texts carry one label, so this says little: whatever always gives that class is right."
+    elif right.low <= most:
         reading = (
             f"It may be no better than always giving the most frequent class ({percent(most)}): "
             "there may be nothing to explain."

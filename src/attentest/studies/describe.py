@@ -14,6 +14,7 @@ from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.files import corpus_from_files
 from attentest.data.location import data_folder
+from attentest.data.presence import check_choice_of_texts
 from attentest.data.sentences import with_sentences
 from attentest.errors import InputError
 from attentest.models.architecture import QUERIES, Architecture
@@ -23,9 +24,10 @@ from attentest.models.encoders import ENCODERS, NoEncoder
 from attentest.models.heads import HEADS
 from attentest.store.folder import RunFolder
 from attentest.studies.applicable import refuse_untrained
-from attentest.studies.fine_tuned import describe_fine_tuned
+from attentest.studies.fine_tuned import checkpoint_folder, describe_fine_tuned
 from attentest.studies.presets import preset as preset_named
 from attentest.studies.run import FORCED, Removal, Run
+from attentest.training.loop import Training
 
 __all__ = ["describe_run", "vectors_file"]
 
@@ -79,10 +81,7 @@ def describe_run(
     fine_tune: str | Path | None = None,
 ) -> Run:
     """The run that these choices describe, everything checked before any work begins."""
-    if corpus is not None and data is not None:
-        raise InputError("Give --corpus or --data, not both.")
-    if test is not None and data is None:
-        raise InputError("--test needs --data, the file to train on.")
+    check_choice_of_texts(corpus, data, test)
     if limit < 0:
         raise InputError(f"limit={limit} must be 0 (all) or more.")
     _refuse_options(locals())
@@ -101,6 +100,9 @@ def describe_run(
     _check_files(kept, data, model)
     numbers = (epochs, batch_size, learning_rate, clip, patience, smoothing, warmup)
     given: dict[str, Any] = {k: v for k, v in zip(TRAINING, numbers, strict=True) if v is not None}
+    Training(**given)  # refused before texts are read
+    if fine_tune:
+        checkpoint_folder(fine_tune)
     was = {} if source is None else source.record["fields"]["corpus"]
     # A checkpoint's own tokenizer knows words as they are written.
     words = tokenizer or was.get("tokenizer") or ("whitespace" if fine_tune else "english")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -20,12 +20,12 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.network import Network
 from attentest.models.own_model import OwnModel
-from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.checkpoint import fingerprint, load_checkpoint, quietly
-from attentest.models.pretrained.pieces import MOST
+from attentest.models.pretrained.building import build_pretrained, framed_pieces
+from attentest.models.pretrained.checkpoint import class_names, find_checkpoint, fingerprint, quietly
+from attentest.models.pretrained.pieces import MOST, Pieces
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Subject
-from attentest.studies.existing_texts import corpus_for
+from attentest.studies.existing_texts import corpus_for, refuse_no_texts
 from attentest.studies.run import CHECKPOINT, TEXTS, Run, seen_among
 from attentest.studies.version import version_of
 from attentest.training.fine_tuning import refuse_long_texts
@@ -110,8 +110,11 @@ def describe_checkpoint(
     **choices: Any,
 ) -> ExistingRun:
     """The run that audits a checkpoint of the Transformers library; everything is checked before any work begins."""
-    loaded, own_tokenizer = load_checkpoint(model, language=label_words is not None)
-    return describe_model(loaded, own_tokenizer, source=str(model), label_words=label_words, **choices)
+    refuse_no_texts(choices.get("corpus"), choices.get("data"))
+    found = find_checkpoint(model, language=label_words is not None)
+    names = tuple(map(str, label_words)) if label_words else class_names(found.made, found.config)
+    asked = _asked_of(names, found.config, found.tokenizer, label_words=label_words, **choices)
+    return _described(asked, found.model(), str(model))
 
 
 def describe_model(
@@ -119,6 +122,32 @@ def describe_model(
     own_tokenizer: Any,
     *,
     source: str = "",
+    label_words: Mapping[str, str] | Sequence[str] | None = None,
+    **choices: Any,
+) -> ExistingRun:
+    """The run that audits a Transformers model in memory, on a corpus or on files (see ``corpus_for``)."""
+    names = names_of(model, {"label_words": label_words})
+    asked = _asked_of(names, model.config, lambda: own_tokenizer, label_words=label_words, **choices)
+    return _described(asked, model, source or type(model).__name__)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a Transformers model is asked, all of it checked that can be without its weights."""
+
+    run: ExistingRun
+    vocabulary: Vocabulary
+    tokenizer: Any
+    pieces: Pieces
+    answers: list[str] | None
+    prompt: str
+
+
+def _asked_of(
+    names: tuple[str, ...],
+    config: Any,
+    own_tokenizer: Callable[[], Any],
+    *,
     corpus: str | Corpus | None = None,
     classes: Sequence[str] | None = None,
     label_words: Mapping[str, str] | Sequence[str] | None = None,
@@ -128,38 +157,38 @@ def describe_model(
     seed: int = 0,
     limit: int = 0,
     **data: Any,
-) -> ExistingRun:
-    """The run that audits a Transformers model in memory, on a corpus or on files (see ``corpus_for``)."""
-    names = names_of(model, {"label_words": label_words})
+) -> _Asked:
+    """The texts and questions for a model with these classes and this configuration."""
     answers = list(label_words.values() if isinstance(label_words, Mapping) else label_words) if label_words else None
     loaded = corpus_for(corpus, names, classes, seed=seed, **data)
-    base = ExistingRun(loaded, challenges=(), seed=seed, limit=limit)
-    split = base.examined()
-    vocabulary = Vocabulary.from_split(split)
+    run = ExistingRun(loaded, challenges=(), seed=seed, limit=limit, site=site)
+    split = run.examined()
+    run = dataclasses.replace(run, challenges=_put_alone(challenges, split))
+    vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
+    pieces = framed_pieces(tokenizer, vocabulary, pair=loaded.task != "single", prompt=prompt)
+    refuse_long_texts(config, tokenizer, pieces, split, vocabulary)
+    return _Asked(run, vocabulary, tokenizer, pieces, answers, prompt)
+
+
+def _described(asked: _Asked, model: Any, source: str) -> ExistingRun:
+    """The run that asks a model what was prepared for it."""
+    run, site = asked.run, asked.run.site
+    pair = run.corpus.task != "single"
+    spoken: dict[str, Any] = {"answers": asked.answers, "prompt": asked.prompt}
     with quietly():
         subject = build_pretrained(
-            model, own_tokenizer, vocabulary, pair=loaded.task != "single", answers=answers, prompt=prompt
+            model, asked.tokenizer, asked.vocabulary, pair=pair, pieces=asked.pieces, site=site, **spoken
         )
-    refuse_long_texts(subject, own_tokenizer, split, vocabulary)
-    cut = cut_short(subject, split, vocabulary)
-    subject.at(site)
+    cut = cut_short(subject, run.examined(), asked.vocabulary)
     about = {
         "encoder": described(subject),
         "attention": site or subject.sites[0],
         "row": str(subject.at(site).site.rows),
         "sha256": fingerprint(model),
-        **({} if answers is None else {"answers": answers, "prompt": prompt}),
+        **({} if asked.answers is None else spoken),
         **({"cut_short": cut} if cut else {}),
     }
-    return dataclasses.replace(
-        base,
-        challenges=_put_alone(challenges, split),
-        site=site,
-        subject=subject,
-        vocabulary=vocabulary,
-        about=about,
-        source=source or type(model).__name__,
-    )
+    return dataclasses.replace(run, subject=subject, vocabulary=asked.vocabulary, about=about, source=source)
 
 
 def describe_subject(
@@ -241,12 +270,7 @@ def names_of(model: Any, choices: Mapping[str, Any]) -> tuple[str, ...]:
             f"{type(model).__name__} is a language model: say by which words it names the classes, as "
             "label_words={'negative': 'bad', 'positive': 'good'}."
         )
-    count = int(getattr(model.config, "num_labels", 0))
-    if count < 2:
-        raise InputError(
-            f"{type(model).__name__} has one output, a number, and not a class: only classifiers can be audited."
-        )
-    return tuple(str(model.config.id2label[number]) for number in range(count))
+    return class_names(type(model).__name__, model.config)
 
 
 def suited(challenges: Sequence[str], split: Split) -> tuple[Challenge, ...]:

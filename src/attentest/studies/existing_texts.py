@@ -17,7 +17,7 @@ from attentest.data.formats import read_table
 from attentest.data.labels import one_spelling
 from attentest.errors import InputError, NotApplicable
 
-__all__ = ["corpus_for", "in_memory"]
+__all__ = ["corpus_for", "in_memory", "refuse_no_texts"]
 
 
 def corpus_for(
@@ -39,8 +39,7 @@ def corpus_for(
 
     ``classes`` names the model's outputs in their order, where its own names are not those of the data.
     """
-    if data is None and corpus is None:
-        raise InputError("Give data (--data) or a corpus (--corpus): texts to audit the model on.")
+    refuse_no_texts(corpus, data)
     if data is None:
         found = corpus if isinstance(corpus, Corpus) else CORPORA.parse(str(corpus)).load()
         if found.task == "translate":
@@ -64,6 +63,12 @@ def corpus_for(
         classes=_chosen(names, classes, set(one_spelling(sorted(there)))),
         seed=seed,
     )
+
+
+def refuse_no_texts(corpus: object, data: object) -> None:
+    """A model that is there already has no texts of its own."""
+    if data is None and corpus is None:
+        raise InputError("Give data (--data) or a corpus (--corpus): texts to audit the model on.")
 
 
 def _chosen(names: tuple[str, ...], given: Sequence[str] | None, labels: set[str]) -> tuple[str, ...]:

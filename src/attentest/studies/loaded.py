@@ -14,17 +14,17 @@ from attentest.data.new_texts import Cut, cut_like
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.models.network import Network
-from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.checkpoint import load_checkpoint, quietly
+from attentest.models.pretrained.building import build_pretrained, framed_pieces
+from attentest.models.pretrained.checkpoint import class_names, find_checkpoint, is_checkpoint, quietly
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Subject
 from attentest.store.folder import RunFolder, find_run
-from attentest.studies.existing import cut_short, described, names_of
+from attentest.studies.existing import cut_short, described
 from attentest.studies.run import CHECKPOINT, MODEL, VOCABULARY
 from attentest.training.checkpoints import load_network, load_vocabulary
 from attentest.training.fine_tuning import refuse_long_texts
 
-__all__ = ["Loaded", "is_checkpoint_folder", "load_for"]
+__all__ = ["Loaded", "load_for"]
 
 #: How texts for a checkpoint are cut, where no run says it: its own tokenizer knows words as they are written.
 AT_SPACES = {"tokenizer": "whitespace", "lowercase": False}
@@ -81,8 +81,7 @@ class Loaded:
 
     def index_of(self, target: str | None) -> int | None:
         """The class by its name."""
-        if target is not None and target not in self.classes:
-            raise UnknownName("class of this model", target, self.classes)
+        _check_target(target, self.classes)
         return None if target is None else self.classes.index(target)
 
     def cut(self, texts: Sequence[str], tokenizer: str | None) -> Cut:
@@ -103,33 +102,37 @@ class Loaded:
         return f"{model.get('encoder')}, {model.get('attention')} attention"
 
 
-def is_checkpoint_folder(model: str | Path) -> bool:
-    """Whether this is a folder that the Transformers library wrote, and not a run's."""
-    return (Path(model) / "config.json").is_file() and not (Path(model) / "run.json").is_file()
-
-
 def load_for(
-    texts: Sequence[str], seconds: Sequence[str] | None, model: str, runs: Path, tokenizer: str | None
+    texts: Sequence[str],
+    seconds: Sequence[str] | None,
+    model: str,
+    runs: Path,
+    tokenizer: str | None,
+    target: str | None = None,
 ) -> Loaded:
-    """The model of a run, or a checkpoint, that these texts are put to; a checkpoint is read over their words."""
-    if is_checkpoint_folder(model):
+    """The model of a run, or a checkpoint, that these texts are put to; a checkpoint is read over their words.
+
+    What can be refused of texts and class without the weights is refused before they are read.
+    """
+    if is_checkpoint(model):
         about = {"corpus": {**AT_SPACES, "task": "single" if seconds is None else "pair"}}
-        return _of_checkpoint(Path(model), Path(model), about, texts, seconds, tokenizer)
+        return _of_checkpoint(Path(model), model, about, texts, seconds, tokenizer, target)
     folder = find_run(model, runs)
     fields = folder.record["fields"]
     if "fine_tuned" not in fields["model"]:
         return Loaded.of(folder)
     folder.verify(MODEL)
-    return _of_checkpoint(folder.path, folder.path / CHECKPOINT, fields, texts, seconds, tokenizer)
+    return _of_checkpoint(folder.path, folder.path / CHECKPOINT, fields, texts, seconds, tokenizer, target)
 
 
 def _of_checkpoint(
     path: Path,
-    checkpoint: Path,
+    checkpoint: str | Path,
     fields: dict[str, Any],
     texts: Sequence[str],
     seconds: Sequence[str] | None,
     tokenizer: str | None,
+    target: str | None,
 ) -> Loaded:
     """A checkpoint, or a run that fine-tuned one, over the words of the texts."""
     pair = fields["corpus"]["task"] != "single"
@@ -138,15 +141,24 @@ def _of_checkpoint(
     second = None if seconds is None else _cut(seconds, fields, tokenizer).tokens
     split = Split.of([f"text {number + 1}" for number in range(len(texts))], tokens, [0] * len(texts), second=second)
     vocabulary = Vocabulary.from_split(split)
-    model, own_tokenizer = load_checkpoint(checkpoint)
+    found = find_checkpoint(checkpoint)
+    classes = class_names(found.made, found.config)
+    _check_target(target, classes)
+    own_tokenizer = found.tokenizer()
+    pieces = framed_pieces(own_tokenizer, vocabulary, pair=pair)
+    refuse_long_texts(found.config, own_tokenizer, pieces, split, vocabulary)
     with quietly():
-        subject = build_pretrained(model, own_tokenizer, vocabulary, pair=pair)
-    refuse_long_texts(subject, own_tokenizer, split, vocabulary)
+        subject = build_pretrained(found.model(), own_tokenizer, vocabulary, pair=pair, pieces=pieces)
     short = cut_short(subject, split, vocabulary)
     # A run's own site is where it was examined: a text is explained where an audit looks by default.
     about = {**fields, "model": {"encoder": described(subject), "attention": subject.sites[0]}}
     notes = (f"Mind the words: {short}.",) if short else ()
-    return Loaded(RunFolder(path), subject, vocabulary, names_of(model, {}), about, pair, notes)
+    return Loaded(RunFolder(path), subject, vocabulary, classes, about, pair, notes)
+
+
+def _check_target(target: str | None, classes: tuple[str, ...]) -> None:
+    if target is not None and target not in classes:
+        raise UnknownName("class of this model", target, classes)
 
 
 def _check_seconds(pair: bool, texts: Sequence[str], given: Sequence[str] | None) -> None:

@@ -18,15 +18,25 @@ from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.pretrained.attending import NAME
-from attentest.models.pretrained.building import build_pretrained, longest_allowed
-from attentest.models.pretrained.checkpoint import fingerprint, load_checkpoint, quietly
+from attentest.models.pretrained.building import build_pretrained, framed_pieces, longest_allowed
+from attentest.models.pretrained.checkpoint import find_checkpoint, fingerprint, quietly
+from attentest.models.pretrained.pieces import Pieces
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.progress import SILENT, Progress
 from attentest.store.atomic import make_folder, write_text
 from attentest.training.loop import Epoch, Training, best_epoch, fit
 from attentest.training.resume import Resume
 
-__all__ = ["FINE_TUNING", "fine_tune", "new_head", "refuse_long_texts", "refuse_writing", "save_checkpoint", "words_of"]
+__all__ = [
+    "FINE_TUNING",
+    "fine_tune",
+    "finished_before",
+    "new_head",
+    "refuse_long_texts",
+    "refuse_writing",
+    "save_checkpoint",
+    "words_of",
+]
 
 #: As is usual for fine-tuning: few epochs, small steps, every text as often as it comes.
 FINE_TUNING = Training(
@@ -38,6 +48,8 @@ FINE_TUNING = Training(
     patience=0,
     select="accuracy",
 )
+#: What was done stands in this file of the new folder.
+RECORD = "fine-tuning.json"
 #: Training in progress lies beside the new folder, under its name and this.
 UNFINISHED = ".training.safetensors"
 
@@ -56,33 +68,55 @@ def fine_tune(
     """Train a checkpoint, with a new head for the corpus's classes, and save its best epoch on dev in ``to``.
 
     On a GPU the layers compute in bfloat16, as autocast chooses; weights stay in single precision. What was killed goes
-    on after its last epoch, kept at most every so many seconds.
+    on after its last epoch, kept at most every so many seconds; what is finished in ``to`` is not trained again.
     """
     folder = Path(to)
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is there already: name a new folder for the fine-tuned model.")
+    before = finished_before(folder)
     refuse_writing(corpus)
+    about: dict[str, Any] = {
+        "from": str(checkpoint),
+        "corpus": {"name": corpus.name, "digest": corpus.digest},
+        "training": asdict(training),
+        "seed": seed,
+    }
+    if before is not None and any(before.get(name) != value for name, value in about.items()):
+        raise _taken(folder)
     vocabulary = words_of(corpus)
     subject, tokenizer = new_head(checkpoint, corpus, vocabulary, seed=seed, device=device or torch.device("cpu"))
     decides = [fingerprint(subject.model), corpus.digest, asdict(training), seed]
     key = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+    if before is not None:
+        if before["key"] != key:
+            raise _taken(folder)
+        progress.say(f"{folder} is the outcome of just this fine-tuning: nothing is trained again.")
+        return [Epoch(**epoch) for epoch in before["epochs"]]
     make_folder(folder.parent)
     resume = Resume(folder.with_name(folder.name + UNFINISHED), key, every, progress.say)
     train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
     epochs = fit(subject, train, dev, training, seed=seed, resume=resume, progress=progress)
-    about: dict[str, Any] = {
-        "from": str(checkpoint),
-        "corpus": {"name": corpus.name, "digest": corpus.digest},
-        "seed": seed,
-        "best_epoch": best_epoch(epochs).number,
-        "epochs": [epoch.to_record() for epoch in epochs],
-    }
+    about |= {"key": key, "best_epoch": best_epoch(epochs).number, "epochs": [epoch.to_record() for epoch in epochs]}
     unfinished = folder.with_name(folder.name + ".part")
     save_checkpoint(subject, tokenizer, unfinished)
-    write_text(unfinished / "fine-tuning.json", json.dumps(about, indent=1) + "\n")
+    write_text(unfinished / RECORD, json.dumps(about, indent=1) + "\n")
     unfinished.replace(folder)
     resume.forget()
     return epochs
+
+
+def finished_before(folder: Path) -> dict[str, Any] | None:
+    """What a folder records of the fine-tuning that made it; None where there is no folder, or an empty one."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    try:
+        record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
+        record["key"], record["epochs"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise _taken(folder) from error
+    return record
+
+
+def _taken(folder: Path) -> InputError:
+    return InputError(f"{folder} is there already: name a new folder for the fine-tuned model.")
 
 
 def refuse_writing(corpus: Corpus) -> None:
@@ -102,15 +136,18 @@ def new_head(
     checkpoint: str | Path, corpus: Corpus, vocabulary: Vocabulary, *, seed: int, device: torch.device
 ) -> tuple[Pretrained, Any]:
     """The checkpoint with a new head for the corpus's classes, to be trained, and its tokenizer."""
+    found = find_checkpoint(checkpoint, new_classes=corpus.classes)
+    tokenizer, pair = found.tokenizer(), corpus.task != "single"
+    pieces = framed_pieces(tokenizer, vocabulary, pair=pair)
+    for split in corpus.splits.values():
+        refuse_long_texts(found.config, tokenizer, pieces, split, vocabulary)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         # The new head draws from torch's generator.
         torch.manual_seed(seed)
-        model, tokenizer = load_checkpoint(checkpoint, new_classes=corpus.classes)
+        model = found.model()
+    model.config.pad_token_id = tokenizer.pad_token_id
     with quietly():
-        subject = build_pretrained(model.to(device), tokenizer, vocabulary, pair=corpus.task != "single")
-    for split in corpus.splits.values():
-        refuse_long_texts(subject, tokenizer, split, vocabulary)
-    return subject, tokenizer
+        return build_pretrained(model.to(device), tokenizer, vocabulary, pair=pair, pieces=pieces), tokenizer
 
 
 def save_checkpoint(subject: Pretrained, tokenizer: Any, folder: Path) -> None:
@@ -125,13 +162,13 @@ def save_checkpoint(subject: Pretrained, tokenizer: Any, folder: Path) -> None:
         model.set_attn_implementation(NAME)
 
 
-def refuse_long_texts(subject: Pretrained, tokenizer: Any, split: Split, vocabulary: Vocabulary) -> None:
-    """Texts that have more pieces than the model has places for are refused."""
-    allowed = longest_allowed(subject.model, tokenizer)
+def refuse_long_texts(config: Any, tokenizer: Any, pieces: Pieces, split: Split, vocabulary: Vocabulary) -> None:
+    """Texts that have more pieces than the model of this configuration has places for are refused."""
+    allowed = longest_allowed(config, tokenizer)
     if allowed is None or not len(split):
         return
     encoded = Encoded.of(split, vocabulary)
-    counts, size = subject.pieces.counts.cpu().numpy(), subject.pieces.frame.size
+    counts, size = pieces.counts.cpu().numpy(), pieces.frame.size
     texts = [encoded.text] if encoded.second is None else [encoded.text, encoded.second]
     sums = [np.concatenate([[0], np.cumsum(counts[values])]) for values, _ in texts]
     lengths = sum(total[offsets[1:]] - total[offsets[:-1]] for total, (_, offsets) in zip(sums, texts, strict=True))

@@ -18,8 +18,9 @@ from attentest.models.pretrained.many import logits_of_many
 from attentest.models.pretrained.pieces import Frame, Layout, Pieces, frame_of, pieces_of
 from attentest.models.pretrained.places import seen
 from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.pretrained.site import parse_site
 
-__all__ = ["TOLERANCE", "build_pretrained", "longest_allowed", "self_test"]
+__all__ = ["TOLERANCE", "build_pretrained", "framed_pieces", "longest_allowed", "self_test"]
 
 #: How far logits may lie apart, as a share of the largest, when own weights are put back.
 TOLERANCE = 1e-5
@@ -35,16 +36,21 @@ def build_pretrained(
     pair: bool = False,
     answers: Mapping[str, str] | Sequence[str] | None = None,
     prompt: str = "{text}",
+    pieces: Pieces | None = None,
+    site: str = "",
 ) -> Pretrained:
     """The model as a subject over the words of a vocabulary, tested.
 
     ``answers`` are the words by which a language model names the classes, in their order; without them its classes are
-    all its tokens. ``prompt`` says what stands round the text, for language models.
+    all its tokens. ``prompt`` says what stands round the text, for language models. ``pieces`` are the words cut by
+    ``framed_pieces``, where that was done before. A ``site`` that the model does not have is refused before the test.
     """
     _refuse_read_twice(model)
     model.eval()
-    pad = _padding(model, tokenizer)
-    pieces = pieces_of(tokenizer, vocabulary.words, frame_of(tokenizer, pair=pair, prompt=prompt), pad)
+    if pieces is None:
+        pieces = framed_pieces(tokenizer, vocabulary, pair=pair, prompt=prompt)
+    if getattr(model.config, "pad_token_id", None) is None and "ForSequenceClassification" in type(model).__name__:
+        model.config.pad_token_id = int(tokenizer.pad_token_id)
     pieces = pieces.to(next(model.parameters()).device)
     start, coded, classes = None, None, int(getattr(model.config, "num_labels", 0))
     if getattr(model.config, "is_encoder_decoder", False):
@@ -67,6 +73,7 @@ def build_pretrained(
     with torch.no_grad():
         before = _reference(model, tokenizer, vocabulary, sample, prompt, start)
         places = seen(model, _example(pieces, start, next(model.parameters()).device))
+    parse_site(site, places, "all")
     subject = Pretrained(model, pieces, places, classes, "all", answers=coded, start=start)
     subject.eval()
     batch = sample.to(subject.device)
@@ -84,13 +91,22 @@ def build_pretrained(
     return subject
 
 
-def longest_allowed(model: Any, tokenizer: Any) -> int | None:
+def framed_pieces(tokenizer: Any, vocabulary: Vocabulary, *, pair: bool = False, prompt: str = "{text}") -> Pieces:
+    """The words of a vocabulary cut into pieces, and what stands round a text of them."""
+    if (pad := tokenizer.pad_token_id) is None:
+        raise InputError(
+            "The tokenizer has no padding token, so texts of different lengths cannot be read together: set one, as "
+            "tokenizer.pad_token = tokenizer.eos_token, and save it with the model."
+        )
+    return pieces_of(tokenizer, vocabulary.words, frame_of(tokenizer, pair=pair, prompt=prompt), int(pad))
+
+
+def longest_allowed(config: Any, tokenizer: Any) -> int | None:
     """How many pieces a text may have, with its frame; None where nothing limits it."""
-    config = model.config
     given = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if given is not None and type(model).__name__.startswith(("Roberta", "XLMRoberta", "Camembert")):
+    if given is not None and config.model_type.startswith(("roberta", "xlm-roberta", "camembert")):
         given -= config.pad_token_id + 1
-    if type(model).__name__.startswith(("T5", "MT5", "UMT5")):
+    if config.model_type in ("t5", "mt5", "umt5"):
         given = None
     said = getattr(tokenizer, "model_max_length", None)
     limits = [int(limit) for limit in (given, said) if limit is not None and limit < 10**9]
@@ -129,18 +145,6 @@ def _refuse_read_twice(model: Any) -> None:
             "its words. Use a classifier of one stack, such as BERT or RoBERTa, or an encoder-decoder as a language "
             "model, such as T5ForConditionalGeneration, with a word for each class (label_words)."
         )
-
-
-def _padding(model: Any, tokenizer: Any) -> int:
-    pad = tokenizer.pad_token_id
-    if pad is None:
-        raise InputError(
-            "The tokenizer has no padding token, so texts of different lengths cannot be read together: set one, as "
-            "tokenizer.pad_token = tokenizer.eos_token, and save it with the model."
-        )
-    if getattr(model.config, "pad_token_id", None) is None and "ForSequenceClassification" in type(model).__name__:
-        model.config.pad_token_id = pad
-    return int(pad)
 
 
 def _answers(tokenizer: Any, words: Sequence[str]) -> Tensor:

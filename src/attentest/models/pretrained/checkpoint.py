@@ -6,16 +6,25 @@ import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from logging import CRITICAL, getLogger
 from pathlib import Path
-from typing import Any
-
-import torch
-from safetensors import SafetensorError
+from typing import TYPE_CHECKING, Any
 
 from attentest.errors import CheckpointError, InputError
 
-__all__ = ["fingerprint", "is_checkpoint", "load_checkpoint", "quietly"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "Checkpoint",
+    "class_names",
+    "find_checkpoint",
+    "fingerprint",
+    "is_checkpoint",
+    "load_checkpoint",
+    "quietly",
+]
 
 #: How classes of language models end: decoder-only, and encoder–decoder.
 CAUSAL = ("ForCausalLM", "LMHeadModel")
@@ -32,10 +41,71 @@ def is_checkpoint(model: str | Path) -> bool:
     return str(model).count("/") == 1 and not str(model).startswith((".", "/", "~", "runs/"))
 
 
-def load_checkpoint(
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint of which only config.json was read: what that refuses is refused before weights are loaded."""
+
+    name: str
+    config: Any
+    #: The class of the Transformers library that loads it.
+    kind: str
+    #: The classes of a new head to be put on it; None: it has one, or is a language model.
+    new_classes: tuple[str, ...] | None
+    #: Whether the library must look among what it has kept on this machine.
+    kept: bool
+
+    @property
+    def made(self) -> str:
+        """The class that it holds, by name."""
+        return str((self.config.architectures or (self.kind,))[0])
+
+    def tokenizer(self) -> Any:
+        """Its own tokenizer."""
+        import transformers
+
+        with quietly():
+            try:
+                _refuse_no_tokenizer(Path(self.name))
+                return transformers.AutoTokenizer.from_pretrained(self.name, local_files_only=self.kept)
+            except Exception as error:
+                raise CheckpointError(
+                    f"{self.name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's "
+                    "tokenizer beside it: tokenizer.save_pretrained(folder)."
+                ) from error
+
+    def model(self) -> Any:
+        """The model with its weights, in single precision."""
+        import torch
+        import transformers
+        from safetensors import SafetensorError
+
+        # Weights as safetensors alone: the library would unpickle others.
+        about: dict[str, Any] = {"dtype": torch.float32, "output_loading_info": True, "use_safetensors": True}
+        if self.new_classes is not None:
+            names = dict(enumerate(self.new_classes))
+            about |= {"id2label": names, "label2id": {label: number for number, label in names.items()}}
+        with quietly():
+            try:
+                kind = getattr(transformers, self.kind)
+                loaded, found = kind.from_pretrained(self.name, **about, local_files_only=self.kept)
+            except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+                raise CheckpointError(
+                    f"{self.name}: its weights cannot be loaded ({_first_line(error)}). They must be whole, and "
+                    "safetensors: save the model again with save_pretrained, or copy the folder again."
+                ) from error
+        missing = sorted(found["missing_keys"])
+        if missing and self.new_classes is None:
+            raise CheckpointError(
+                f"{self.name} lacks weights that {type(loaded).__name__} needs ({', '.join(missing[:3])}"
+                f"{', …' if len(missing) > 3 else ''}): it was saved without them. Save the whole model again."
+            )
+        return loaded
+
+
+def find_checkpoint(
     model: str | Path, *, language: bool = False, new_classes: tuple[str, ...] | None = None
-) -> tuple[Any, Any]:
-    """The model, in single precision, and its tokenizer; ``language``: as a language model, to be asked for words.
+) -> Checkpoint:
+    """The checkpoint as its config.json has it; ``language``: as a language model, to be asked for words.
 
     ``new_classes`` puts a new head of so many outputs on it, to be trained.
     """
@@ -44,41 +114,32 @@ def load_checkpoint(
     name = str(model)
     with quietly():
         # Without the network the library tries again and again, file by file; what it has kept it finds at once.
-        where = {"local_files_only": not Path(name).exists() and not _on_hub(name)}
+        kept = not Path(name).exists() and not _on_hub(name)
         try:
-            config = transformers.AutoConfig.from_pretrained(name, **where)
+            config = transformers.AutoConfig.from_pretrained(name, local_files_only=kept)
         except (OSError, ValueError, KeyError) as error:
             raise _cannot_load(name, error) from error
-        try:
-            _refuse_no_tokenizer(Path(name))
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name, **where)
-        except Exception as error:
-            raise CheckpointError(
-                f"{name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's tokenizer beside "
-                "it: tokenizer.save_pretrained(folder)."
-            ) from error
-        made = _class_for(name, config, language, new_classes)
-        # Weights as safetensors alone: the library would unpickle others.
-        about: dict[str, Any] = {"dtype": torch.float32, "output_loading_info": True, "use_safetensors": True}
-        if new_classes is not None:
-            names = dict(enumerate(new_classes))
-            about |= {"id2label": names, "label2id": {label: number for number, label in names.items()}}
-        try:
-            loaded, found = made.from_pretrained(name, **about, **where)
-        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-            raise CheckpointError(
-                f"{name}: its weights cannot be loaded ({_first_line(error)}). They must be whole, and safetensors: "
-                "save the model again with save_pretrained, or copy the folder again."
-            ) from error
-    missing = sorted(found["missing_keys"])
-    if missing and new_classes is None:
-        raise CheckpointError(
-            f"{name} lacks weights that {type(loaded).__name__} needs ({', '.join(missing[:3])}"
-            f"{', …' if len(missing) > 3 else ''}): it was saved without them. Save the whole model again."
-        )
+    return Checkpoint(name, config, _class_for(name, config, language, new_classes), new_classes, kept)
+
+
+def load_checkpoint(
+    model: str | Path, *, language: bool = False, new_classes: tuple[str, ...] | None = None
+) -> tuple[Any, Any]:
+    """The model, in single precision, and its tokenizer; see ``find_checkpoint``."""
+    found = find_checkpoint(model, language=language, new_classes=new_classes)
+    tokenizer = found.tokenizer()
+    loaded = found.model()
     if new_classes is not None and tokenizer.pad_token_id is not None:
         loaded.config.pad_token_id = tokenizer.pad_token_id
     return loaded, tokenizer
+
+
+def class_names(made: str, config: Any) -> tuple[str, ...]:
+    """The names that a classifier, of class ``made``, has for its outputs."""
+    count = int(getattr(config, "num_labels", 0))
+    if count < 2:
+        raise InputError(f"{made} has one output, a number, and not a class: only classifiers can be audited.")
+    return tuple(str(config.id2label[number]) for number in range(count))
 
 
 def _on_hub(name: str) -> bool:
@@ -101,21 +162,19 @@ def _refuse_no_tokenizer(folder: Path) -> None:
         raise OSError("the folder holds no file of its words")
 
 
-def _class_for(name: str, config: Any, language: bool, new_classes: tuple[str, ...] | None) -> Any:
+def _class_for(name: str, config: Any, language: bool, new_classes: tuple[str, ...] | None) -> str:
     """Which of Transformers' classes loads it."""
-    import transformers
-
     if new_classes is not None:
-        return transformers.AutoModelForSequenceClassification
+        return "AutoModelForSequenceClassification"
     kinds = tuple(config.architectures or ())
     if any(kind.endswith("ForSequenceClassification") for kind in kinds):
         if language:
             raise InputError(f"{name} is a classifier with outputs of its own: leave out label_words.")
-        return transformers.AutoModelForSequenceClassification
+        return "AutoModelForSequenceClassification"
     speaks = [kind for kind in kinds if kind.endswith((*CAUSAL, *GENERATING))]
     if speaks and language:
         generates = speaks[0].endswith(GENERATING)
-        return transformers.AutoModelForSeq2SeqLM if generates else transformers.AutoModelForCausalLM
+        return "AutoModelForSeq2SeqLM" if generates else "AutoModelForCausalLM"
     held = ", ".join(kinds) or "no class that it names"
     if speaks:
         raise InputError(
@@ -166,6 +225,8 @@ def quietly() -> Iterator[None]:
 
 def fingerprint(model: torch.nn.Module) -> str:
     """A hash of all weights."""
+    import torch
+
     total = hashlib.sha256()
     for name, value in sorted(model.state_dict().items()):
         total.update(name.encode())

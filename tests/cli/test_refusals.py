@@ -1,0 +1,120 @@
+"""What needs no model is refused before one is loaded, and what needs no torch before torch is imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.test_cli import fails_in_one_line, reviews, run, write_csv
+from tests.pretrained import tiny, tokenizer_of
+
+from attentest.models.pretrained.checkpoint import Checkpoint, quietly
+
+__all__ = ["run"]
+
+DATA = ["--data", "reviews.csv"]
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkpoint whose weights nobody may load, beside data for it."""
+    tokenizer = tokenizer_of()
+    with quietly():
+        tiny("bert", size=len(tokenizer)).save_pretrained(tmp_path / "tiny")
+        tokenizer.save_pretrained(tmp_path / "tiny")
+    write_csv(tmp_path / "reviews.csv", [(text, {"bad": "0", "good": "1"}[label]) for text, label in both()])
+    write_csv(tmp_path / "three.csv", reviews())
+    write_csv(tmp_path / "long.csv", [("w1 " * 600 + f"w{place}", str(place % 2)) for place in range(8)])
+    monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "nothing"))
+    monkeypatch.setattr(Checkpoint, "model", lambda found: pytest.fail("The weights were loaded."))
+    return tmp_path / "tiny"
+
+
+def both() -> list[tuple[str, str]]:
+    return reviews(classes=("bad", "good"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Give data (--data) or a corpus (--corpus)"),
+        (("--corpus", "sst"), "is not on this machine"),
+        (("--data", "none.csv"), "none.csv does not exist"),
+        ((*DATA, "--label-column", "lable"), "has no column 'lable'"),
+        ((*DATA, "--challenge", "permutaton"), "Did you mean 'permutation'?"),
+        ((*DATA, "--thorough"), "other models like this one would have to be trained"),
+        ((*DATA, "--classes", "a,b,c"), "these are 3, and the model has 2 outputs"),
+        ((*DATA, "--label-words", "a=b"), "leave out label_words"),
+        ((*DATA, "--device", "gpu"), "is not a device"),
+        (("--data", "three.csv"), "The data has 3 labels"),
+        (("--data", "long.csv"), "longer than the model takes"),
+    ],
+)
+def test_an_audit_is_refused_before_weights_are_loaded(run: Any, checkpoint: Path, arguments: Any, said: str) -> None:
+    fails_in_one_line(run("audit", "--model", checkpoint, *arguments), said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("word1", "--target", "LABEL_7"), "No class of this model is called 'LABEL_7'"),
+        (("word1", "--methods", "atention"), "Did you mean 'attention'?"),
+        (("word1 " * 600,), "longer than the model takes"),
+    ],
+)
+def test_an_explanation_is_refused_before_weights_are_loaded(
+    run: Any, checkpoint: Path, arguments: Any, said: str
+) -> None:
+    fails_in_one_line(run("explain", *arguments, "--model", checkpoint), said)
+
+
+def test_fine_tuning_is_refused_before_weights_are_loaded(run: Any, checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "anything").touch()
+    fails_in_one_line(run("fine-tune", checkpoint, *DATA, "--to", "full"), "full is there already")
+    fails_in_one_line(run("fine-tune", checkpoint, "--data", "long.csv", "--to", "new"), "longer than the model takes")
+    write_csv(tmp_path / "one.csv", [("w1 w2", "good"), ("w3", "good"), ("w4", "good")])
+    fails_in_one_line(run("fine-tune", checkpoint, "--data", "one.csv", "--to", "new"), "one class only")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["audit", "--corpus", "sst"],
+        ["audit", "--model", "tiny", "--data", "none.csv"],
+        ["audit", "--data", "none.csv", "--corpus", "sst"],
+        ["train", "--corpus", "none"],
+        ["fine-tune", "tiny", "--corpus", "sst", "--to", "new"],
+        ["explain", "a word", "--model", "none"],
+        ["study", "run", "none"],
+        ["reproduce", "none"],
+        ["scores", "import", "none.jsonl", "--run", "latest", "--name", "theirs"],
+    ],
+)
+def test_what_is_not_there_is_refused_without_importing_torch(command: list[str], tmp_path: Path) -> None:
+    code = (
+        f"import os, sys; sys.argv = ['attentest', *{command!r}]; os.environ['ATTENTEST_DATA'] = '.'\n"
+        "from attentest.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as stopped: assert stopped.code == 2, stopped.code\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_audit_says_that_all_texts_carry_one_label(run: Any, tmp_path: Path) -> None:
+    tokenizer = tokenizer_of()
+    with quietly():
+        tiny("bert", size=len(tokenizer)).save_pretrained(tmp_path / "tiny")
+        tokenizer.save_pretrained(tmp_path / "tiny")
+    write_csv(tmp_path / "one.csv", [(f"word{place} word{place + 1}", "LABEL_1") for place in range(6)])
+    code, _, err = run("audit", "--model", "tiny", "--data", "one.csv", "--challenge", "uniform")
+    assert code == 0, err
+    assert "all 6 texts to examine carry one label, LABEL_1: accuracy says little" in " ".join(err.split())
+    (report,) = tmp_path.glob("runs/*/report.html")
+    assert "All texts carry one label, so this says little" in report.read_text(encoding="utf-8")
+    fails_in_one_line(run("audit", "--data", "one.csv"), "one class only")

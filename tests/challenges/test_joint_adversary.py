@@ -177,7 +177,7 @@ def test_the_search_goes_farther_than_the_way_to_the_least_word() -> None:
 def test_findings_do_not_depend_on_the_batch(family: str, monkeypatch) -> None:
     subject, challenge = subject_of(family, double=True), JointAdversary(steps=5, k=2)
     together = challenge.examine(examined(subject)).to_pylist()
-    monkeypatch.setattr("attentest.challenges.joint_adversary.BYTES", {"cpu": 1})
+    monkeypatch.setattr("attentest.models.pretrained.jointly.BYTES", {"cpu": 1})
     apart = challenge.examine(examined(subject)).to_pylist()
     (alone,) = challenge.examine(examined(subject, [3])).to_pylist()
     for found, beside in (*zip(apart, together, strict=True), (alone, together[3])):

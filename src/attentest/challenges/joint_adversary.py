@@ -26,8 +26,6 @@ from attentest.store.findings import Measure
 
 __all__ = ["JointAdversary"]
 
-#: Bytes that gradients of one pass may keep.
-BYTES = {"cpu": 1 << 30, "cuda": 24 << 30}
 #: Halvings of the way back to the model's own weights.
 HALVINGS = 10
 
@@ -151,7 +149,7 @@ class JointAdversary(Challenge):
         noise: Float[Tensor, "batch site k token"],
     ) -> _Found:
         """The farthest weights of every text, as many texts at a time as memory allows."""
-        room = max(1, BYTES.get(own.device.type, BYTES["cpu"]) // max(1, jointly.bytes_for(self.k)))
+        room = jointly.room(self.k)
 
         def searched(texts: Int[Tensor, " text"], *, climbing: bool) -> _Found:
             parts = []

@@ -6,14 +6,13 @@ import threading
 
 from attentest.data.batches import Batch, Encoded
 from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.pretrained.recomputing import NUMBERS
 from attentest.models.subject import Subject
 
 __all__ = ["Room"]
 
 #: Padded positions in a batch: a core's cache is small, a GPU waits for every batch.
 POSITIONS = {"cpu": 4096, "cuda": 65_536}
-#: Numbers that a batch of a Transformers model may keep on the way to a gradient.
-NUMBERS = {"cpu": 2**25, "cuda": 2**32}
 
 
 class Room:

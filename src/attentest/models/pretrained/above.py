@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.models.pretrained.attending import Pass
 from attentest.models.pretrained.pieces import Layout
+from attentest.models.pretrained.recomputing import NUMBERS, in_parts
 from attentest.models.pretrained.site import Seen, Site, overwritten
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ __all__ = ["Above"]
 SLOTS = {"cpu": 4096, "cuda": 262_144}
 #: Weights of one row, over heads and slots, that may be held for each of them.
 CELLS = 256
+#: Numbers that are kept for each weight of a row that others are put into.
+PUT = 6
 
 
 @dataclass(eq=False)
@@ -91,22 +95,41 @@ class Above:
         return values[torch.arange(len(values), device=values.device), place][:, None]
 
     def __call__(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
-        """The logits under every alternative, some at a time."""
-        count = weights.shape[1]
-        width: float = self.layout.ids.shape[1]
-        if self.row is not None:
-            width = max(1.0, self.row[0].numel() / CELLS)
-        room = int(SLOTS.get(weights.device.type, SLOTS["cpu"]) / max(1, width * len(weights)))
-        again = self._narrow if self.is_narrow else self._wide
-        parts = [again(some) for some in weights.split(max(1, room), dim=1)] if count else []
-        return torch.cat(parts, dim=1) if parts else weights.new_zeros(len(weights), 0, self.subject.classes)
+        """The logits under every alternative, some at a time, with no more kept for a gradient than may be."""
+        texts, count = weights.shape[:2]
+        if not texts or not count:
+            return weights.new_zeros(texts, count, self.subject.classes)
+        if self.is_narrow:
 
-    def _wide(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
+            def one_row(_: Tensor, some: Float[Tensor, "some batch token"]) -> Float[Tensor, "some batch class"]:
+                return self._narrow(some.transpose(0, 1)).transpose(0, 1)
+
+            each = {name: room // texts for name, room in self.rooms.items()}
+            return in_parts(one_row, weights.transpose(0, 1), **each).transpose(0, 1)
+
+        def whole(copies: Int[Tensor, " some"], some: Float[Tensor, "some token"]) -> Float[Tensor, "some class"]:
+            return self._wide(some, torch.bincount(copies // count, minlength=texts))
+
+        logits: Tensor = in_parts(whole, weights.flatten(0, 1), **self.rooms).unflatten(0, (texts, count))
+        return logits
+
+    @cached_property
+    def rooms(self) -> dict[str, int]:
+        """How many copies of texts one pass may hold, and how many may be kept for a gradient."""
+        subject, kind, width = self.subject, self.subject.device.type, max(1, self.layout.ids.shape[1])
+        slots, budget = (most.get(kind, most["cpu"]) for most in (SLOTS, NUMBERS))
+        weights = subject.places.places[self.site.place].heads * width
+        rows, size = (1, max(1.0, weights / CELLS)) if self.is_narrow else (width, width)
+        last = len(subject.places.stacks) - 1
+        held, kept = (rows * (PUT * weights + subject.numbers_per_piece(width, first)) for first in (last, self.layer))
+        return {"room": min(int(slots / size), budget // held), "kept": budget // kept}
+
+    def _wide(self, weights: Float[Tensor, "copy token"], times: Int[Tensor, " batch"]) -> Float[Tensor, "copy class"]:
+        """Every text as often as said, one copy beside the other, each under weights of its own."""
         assert self.seen is not None
-        times, subject = weights.shape[1], self.subject
-        layout = self.layout.repeated(times)
-        mass = self.seen.mass.repeat_interleave(times, dim=0)
-        new = (weights * self.seen.total[:, None, None]).flatten(0, 1)
+        subject, layout = self.subject, self.layout.repeated(times)
+        mass, total = (part.repeat_interleave(times, dim=0) for part in (self.seen.mass, self.seen.total))
+        new = weights * total[:, None]
 
         def put(own: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
             return overwritten(self.site, layout, mass, new, own, allowed), values
@@ -116,8 +139,7 @@ class Above:
             embeddings = subject.assembled(self.embeddings, self.batch, self.layout).repeat_interleave(times, dim=0)
         hidden = {stack: value.repeat_interleave(times, dim=0) for stack, value in self.hidden.items()}
         this = Pass(edits={self.site.place: put}, instead=self._instead(hidden, times), embeddings=embeddings)
-        logits: Tensor = subject.passed(this, layout).unflatten(0, (-1, times))
-        return logits
+        return subject.passed(this, layout)
 
     def _narrow(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
         """One row alone is overwritten, and the model runs on texts of one slot."""
@@ -158,7 +180,7 @@ class Above:
         logits: Tensor = self.subject.passed(this, layout).unflatten(0, (-1, times))
         return logits
 
-    def _instead(self, hidden: dict[str, Tensor], times: int) -> dict[int, Any]:
+    def _instead(self, hidden: dict[str, Tensor], times: int | Tensor) -> dict[int, Any]:
         """What layers below the site give: all of a stack the same, because only the last one is heard."""
         stacks, count = self.subject.places.stacks, len(self.layout.ids)
 

@@ -20,10 +20,13 @@ from attentest.models.pretrained.again import Again
 from attentest.models.pretrained.attending import Edit
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.pretrained.recomputing import in_parts
 from attentest.models.pretrained.site import Site, look, overwritten
 
-__all__ = ["Jointly"]
+__all__ = ["BYTES", "Jointly"]
 
+#: Bytes that may be kept for a gradient.
+BYTES = {"cpu": 1 << 30, "cuda": 24 << 30}
 #: Numbers that one layer keeps for a gradient: for each number of a state, and for each weight of a row.
 PER_STATE, PER_WEIGHT = 20, 6
 
@@ -104,6 +107,11 @@ class Jointly:
         """What words get of all, at every site."""
         return torch.stack([held.total for held in self.held], dim=1)
 
+    def room(self, alternatives: int) -> int:
+        """How many texts, each under so many alternatives, may be kept for a gradient at once; one may in any case."""
+        budget = BYTES.get(self.again.subject.device.type, BYTES["cpu"])
+        return max(1, budget // max(1, self.bytes_for(alternatives)))
+
     def bytes_for(self, texts: int) -> int:
         """About what a gradient through one pass over so many texts keeps in memory."""
         subject, width = self.again.subject, self.again.layout.ids.shape[1]
@@ -117,13 +125,19 @@ class Jointly:
     def __call__(
         self, weights: Float[Tensor, "text alternative site word"], texts: Int[Tensor, " text"]
     ) -> Float[Tensor, "text alternative class"]:
-        """The logits of these texts under every alternative."""
+        """The logits of these texts under every alternative, with no more kept for a gradient than may be."""
         rows, flat = self._flat(weights, texts)
-        layout = self.again.taken(rows)
-        edits: dict[int, Edit] = {}
-        for number, held in enumerate(self.held):
-            edits[held.site.place] = _putting(held, layout, rows, flat[:, number], edits.get(held.site.place))
-        logits: Tensor = self.again(rows, edits).unflatten(0, (-1, weights.shape[1]))
+
+        def compute(some: Int[Tensor, " some"], new: Float[Tensor, "some site word"]) -> Float[Tensor, "some class"]:
+            here = rows[some]
+            layout = self.again.taken(here)
+            edits: dict[int, Edit] = {}
+            for number, held in enumerate(self.held):
+                edits[held.site.place] = _putting(held, layout, here, new[:, number], edits.get(held.site.place))
+            return self.again(here, edits)
+
+        room = self.room(1)
+        logits: Tensor = in_parts(compute, flat, room=room, kept=room).unflatten(0, (-1, weights.shape[1]))
         return logits
 
     def seen(

@@ -80,7 +80,7 @@ class Layout:
         """Which slots are of the prompt and the second text."""
         return self.owner == OTHER
 
-    def repeated(self, times: int) -> Layout:
+    def repeated(self, times: int | Int[Tensor, " batch"]) -> Layout:
         """Every text so many times, one beside the other."""
         parts = (self.ids, self.types, self.mask, self.owner, self.order)
         ids, types, mask, owner, order = (part.repeat_interleave(times, dim=0) for part in parts)

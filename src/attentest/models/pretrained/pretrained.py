@@ -95,12 +95,14 @@ class Pretrained(Network):
         device: torch.device = next(self.model.parameters()).device
         return device
 
-    def numbers_per_piece(self, longest: int) -> int:
-        """About how many numbers a pass with gradients keeps for one piece of texts of up to so many."""
-        layers, heads = len(self.places.stacks), sum(place.heads for place in self.places.places)
+    def numbers_per_piece(self, longest: int, first: int = 0) -> int:
+        """About how many numbers a pass with gradients, from a layer on, keeps for one piece of texts of so many."""
+        layers = len(self.places.stacks) - first
+        heads = sum(place.heads for place in self.places.places if place.layer >= first)
         spoken = self.model.get_output_embeddings()
         outputs = 0 if spoken is None else int(spoken.weight.shape[0])
-        return KEPT * layers * int(self.table.weight.shape[1]) + 3 * (heads * longest + outputs)
+        hidden: int = self.model.config.get_text_config().hidden_size
+        return KEPT * layers * hidden + 3 * (heads * longest + outputs)
 
     @property
     def sites(self) -> tuple[str, ...]:

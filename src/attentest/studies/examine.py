@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers.budget import ran_out
 from attentest.measures.human_agreement import Annotations
+from attentest.models.pretrained.memory import give_back, give_back_if_grown
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
@@ -175,9 +175,8 @@ def examine(
         for name, challenge in challenges.items():
             table = challenge.examine(examination)
             found[name] = _with_prediction(table, examination, of_texts=challenge.of_texts)
-            if isinstance(subject, Pretrained) and subject.device.type == "cpu":
-                # Passes of ever other sizes leave gaps, and the process would grow for as long as it runs.
-                _give_back_memory(subject)
+            if isinstance(subject, Pretrained):
+                give_back_if_grown()
         tick(batch.texts)
         return found
 
@@ -229,20 +228,8 @@ def _give_back_memory(subject: Subject) -> None:
     """What was freed goes back to the device, or to the system, where the C library keeps it for itself."""
     if subject.device.type == "cuda":
         torch.cuda.empty_cache()
-    elif _TRIM is not None:
-        _TRIM(0)
-
-
-def _trim() -> Callable[[int], int] | None:
-    """The C library's function for it, where it has one."""
-    try:
-        trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    except (OSError, TypeError):
-        return None
-    return trim
-
-
-_TRIM = _trim()
+    else:
+        give_back()
 
 
 @contextlib.contextmanager

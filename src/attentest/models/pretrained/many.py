@@ -18,6 +18,7 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.models.pretrained.above import Above
 from attentest.models.pretrained.attending import Pass
+from attentest.models.pretrained.memory import give_back_if_grown
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.site import Site
 
@@ -50,6 +51,7 @@ def logits_of_many(
         layout = subject.pieces.layout(batch[rows])
         given = None if words is None or index is None else _embedded(subject, layout, words, index[rows])
         out[rows] = _logits(subject, layout, given)
+        give_back_if_grown()
     return out
 
 

@@ -163,4 +163,6 @@ def test_the_running_median_follows_all_rows_however_few_points_are_drawn(monkey
 
 @pytest.mark.parametrize("texts", [1, 2, 30])
 def test_few_texts_have_a_running_median_too(texts: int) -> None:
-    ElementTree.fromstring(figures.svg(delta_js_by_weight(single_weights(texts), palette(CLASSES))))
+    chart = delta_js_by_weight(single_weights(texts), palette(CLASSES))
+    assert any(rows and set(rows[0]) == {"x", "y"} for rows in drawn(chart))
+    assert ElementTree.fromstring(figures.svg(chart)).tag.endswith("svg")

@@ -50,6 +50,13 @@ def test_the_same_command_again_trains_nothing_and_another_is_refused(
     epochs = fine_tune(checkpoint, corpus, tmp_path / "tuned", training=short)
     monkeypatch.setattr(fine_tuning, "fit", lambda *_, **__: pytest.fail("It was trained again."))
     assert fine_tune(checkpoint, corpus, tmp_path / "tuned", training=short) == epochs
+    record = tmp_path / "tuned" / fine_tuning.RECORD
+    whole = record.read_text()
+    for damaged in ("", "[]", whole.replace('"number"', '"count"')):
+        record.write_text(damaged)
+        with pytest.raises(AttentestError, match="is there already"):
+            fine_tune(checkpoint, corpus, tmp_path / "tuned", training=short)
+    record.write_text(whole)
     for other in ({"seed": 1}, {"training": TRAINING}):
         with pytest.raises(AttentestError, match="is there already"):
             fine_tune(checkpoint, corpus, tmp_path / "tuned", **{"training": short, **other})

@@ -109,7 +109,7 @@ def finished_before(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
-        record["key"], record["epochs"]
+        record["key"], [Epoch(**epoch) for epoch in record["epochs"]]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise _taken(folder) from error
     return record

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from attentest.errors import InputError, UnknownName
 
-__all__ = ["Named", "Registry", "text_of"]
+__all__ = ["Named", "Registry", "parameters_of", "text_of"]
 
 
 class Named(Protocol):
@@ -35,6 +35,11 @@ def text_of(value: Named) -> str:
         if getattr(value, field.name) != _default(field)
     ]
     return f"{value.name}({', '.join(shown)})" if shown else value.name
+
+
+def parameters_of(value: Named) -> dict[str, Any]:
+    """The value's fields by name, defaults included."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(cast("Any", value))}
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

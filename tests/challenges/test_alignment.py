@@ -59,7 +59,7 @@ def test_the_rates_are_those_of_sets_of_links(explainer: str, tmp_path: Path) ->
 def test_rows_say_which_word_of_which_sentence_they_write_and_keep_the_links(tmp_path: Path) -> None:
     findings = found("alignment(explainers=('attention',))", SPLIT, SUBJECT, VOCABULARY, tmp_path)
     first = SPLIT.table.slice(0, 1).to_pylist()[0]
-    rows = [row for row in findings.table.to_pylist() if row["sentence"] == 0]
+    rows = [row for row in findings.table.to_pylist() if row["sentence"] == first["id"]]
     assert [row["word"] for row in rows] == [*first["target"], None]
     assert [row["not_judged"] for row in rows] == [None] * len(first["target"]) + ["end of the sentence"]
     assert {row["id"] for row in rows} == {f"{first['id']}@{step}" for step in range(len(rows))}

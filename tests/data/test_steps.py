@@ -22,6 +22,7 @@ def test_every_word_to_write_and_the_end_is_a_row_with_the_words_before_it():
         for step in range(len(text["target"]) + 1):
             row = rows[at]
             assert row["id"] == f"{text['id']}@{step}"
+            assert row["sentence"] == text["id"]
             assert row["tokens"] == text["tokens"]
             assert row["second"] == text["target"][:step]
             word = text["target"][step] if step < len(text["target"]) else None

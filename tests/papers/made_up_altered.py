@@ -50,7 +50,8 @@ def altered_cell(
     count = TEXTS * steps
     ids = [f"t{i // steps:03d}@{i % steps}" if steps > 1 else f"t{i:03d}" for i in range(count)]
     right, still, alone = (np.arange(count) < round(share * count) for share in (own, altered, trained))
-    base = {"id": ids, "predicted": np.zeros(count, np.int32), "not_judged": pa.nulls(count, pa.string())}
+    sentences = {"sentence": [f"t{i // steps:03d}" for i in range(count)]} if steps > 1 else {}
+    base = {"id": ids, **sentences, "predicted": np.zeros(count, np.int32), "not_judged": pa.nulls(count, pa.string())}
     scored = base | {"correct": right}
     gained = scored | {"gained": still.astype(float) - right}
     lost = scored | {"lost": right.astype(float) - alone}

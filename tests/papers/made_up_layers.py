@@ -67,6 +67,7 @@ def _steps(about: tuple[str, str, str, int], own: float, left: float, rows: int,
     return pa.table(
         {
             "id": [f"t{i // steps:03d}@{i % steps}" if steps > 1 else f"t{i:03d}" for i in range(rows)],
+            **({"sentence": [f"t{i // steps:03d}" for i in range(rows)]} if steps > 1 else {}),
             "predicted": np.zeros(rows, np.int32),
             **_about(about, rows),
             "correct": pa.array(right, mask=first),

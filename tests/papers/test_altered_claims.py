@@ -18,7 +18,7 @@ from attentest.papers import paper
 from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.headline import headline
 from attentest.papers.outcomes import Outcome, evaluate
-from attentest.papers.resampling import Sample, bleus, contrast, interval, means, ratios
+from attentest.papers.resampling import Sample, bleus, contrast, difference, interval, means, ratios
 from attentest.papers.rules import read_rules
 from attentest.papers.studies import studies_of
 from attentest.store.findings import Measure
@@ -234,12 +234,24 @@ def test_mistakes_in_the_new_parts_of_a_file_are_named(text: str, said: str) -> 
         read_rules(paper(VASHISHTH), f"not_run = 'no'\n{text}")
 
 
-def test_steps_of_one_sentence_are_drawn_together() -> None:
+def test_steps_of_one_sentence_are_drawn_together_and_nothing_is_read_from_ids() -> None:
     ids = tuple(f"s{i}@{step}" for i in range(20) for step in range(10))
+    texts = tuple(f"s{i}" for i in range(20) for _ in range(10))
     values = np.repeat(np.random.default_rng(0).random(20), 10)[None]
-    steps = interval(Sample(ids, (0,), means(values), 200, 0), "k")
+    steps = interval(Sample(ids, (0,), means(values), 200, 0, texts=texts), "k")
     alone = interval(Sample(tuple(f"s{i}" for i in range(20)), (0,), means(values[:, ::10]), 20, 0), "k")
     assert steps.high - steps.low == pytest.approx(alone.high - alone.low, rel=0.15)
+    apart = interval(Sample(ids, (0,), means(values), 200, 0), "k")
+    assert apart.high - apart.low < 0.5 * (alone.high - alone.low)
+
+
+def test_a_figure_of_steps_and_one_of_whole_sentences_are_compared_on_the_same_draws() -> None:
+    names, values = tuple(f"s{i:02d}" for i in range(20)), np.random.default_rng(0).random(20)
+    ids, texts = zip(*[(f"{name}@{step}", name) for name in names for step in range(3)], strict=True)
+    steps = Sample(ids, (0,), means(np.repeat(values, 3)[None]), 60, 0, texts=texts)
+    whole = Sample(names, (0,), means(values[None]), 20, 0)
+    found = difference(steps, whole, "k", same_model=True)
+    assert (found.value, found.low, found.high) == pytest.approx((0, 0, 0), abs=1e-12)
 
 
 def test_ratios_and_bleus_are_those_of_the_resampled_sums() -> None:

@@ -13,7 +13,7 @@ from attentest.store.findings import Findings
 WORDS = ("a", "dog", "runs", "fast", "here", "now", "and", "then", "he", "sits")
 
 
-def findings(errors: dict[int, int], length: int = 9) -> Findings:
+def findings(errors: dict[str, int], length: int = 9) -> Findings:
     """Sentences with so many errors each; attention is diagonal."""
     rows = []
     for sentence, wrong in errors.items():
@@ -40,13 +40,13 @@ def findings(errors: dict[int, int], length: int = 9) -> Findings:
 
 
 def test_the_sentence_shown_is_the_one_in_the_middle() -> None:
-    assert shown_sentence(findings({3: 9, 5: 0, 8: 4, 9: 2, 1: 7})) == 8
-    assert shown_sentence(findings({3: 1}, length=2)) == 3
-    assert shown_sentence(Findings("alignment", (), findings({3: 1}).table.slice(0, 0))) is None
+    assert shown_sentence(findings({"c": 9, "e": 0, "h": 4, "i": 2, "a": 7})) == "h"
+    assert shown_sentence(findings({"c": 1}, length=2)) == "c"
+    assert shown_sentence(Findings("alignment", (), findings({"c": 1}).table.slice(0, 0))) is None
 
 
 def test_every_word_and_every_given_link_is_drawn() -> None:
-    drawn = svg(alignment_map(findings({4: 2}), 4))
+    drawn = svg(alignment_map(findings({"d": 2}), "d"))
     for word in (*WORDS[:9], *(f"w{step}" for step in range(9)), "given link", "highest score", "attention"):
         assert f">{word}</text>" in drawn
     assert drawn.count('stroke="#D55E00"') == 9 + 1

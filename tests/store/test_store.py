@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from attentest.errors import InputError, StorageError, UnknownName
@@ -58,6 +59,25 @@ def test_findings_come_back_as_they_were_written_and_describe_themselves(tmp_pat
     assert back.table.equals(table())
     assert back.challenge == "agreement"
     assert back.measures == MEASURES
+
+
+def test_parameters_come_back_with_findings(tmp_path):
+    path, parameters = tmp_path / "adversary.parquet", {"epsilon": 0.05, "explainers": ["a", "b"]}
+    with FindingsWriter(path, "adversary(epsilon=0.05)", (), parameters) as writer:
+        writer.write(table())
+    assert read_findings(path).parameters == parameters
+
+
+@pytest.mark.parametrize("written", [None, 1, 99])
+def test_findings_of_another_format_are_refused_in_one_line_that_says_what_to_do(tmp_path, written):
+    about = {"challenge": "agreement", "measures": []} | ({} if written is None else {"format": written})
+    path = tmp_path / "agreement.parquet"
+    pq.write_table(table().replace_schema_metadata({"attentest": json.dumps(about)}), path)
+    with pytest.raises(
+        StorageError, match=rf"format {written or 1}, and this attentest reads format \d+\. Run .*again"
+    ) as caught:
+        read_findings(path)
+    assert "\n" not in str(caught.value)
 
 
 def test_measures_of_columns_that_findings_do_not_have_are_left_out(tmp_path):

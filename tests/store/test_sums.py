@@ -111,9 +111,8 @@ def steps_of(sentences: int, steps: int, share: float, alike: bool) -> Findings:
     values = np.broadcast_to(drawn, (sentences, steps)).ravel()
     ids = [f"s{i}@{j}" for i in range(sentences) for j in range(steps)]
     measures = (Measure("share", "right", "fraction", ""), Measure("mean", "right", "mean", ""))
-    return Findings(
-        "it", measures, pa.table({"id": ids, "right": values, "not_judged": pa.nulls(len(ids), pa.string())})
-    )
+    columns = {"id": ids, "sentence": [f"s{i}" for i in range(sentences) for _ in range(steps)], "right": values}
+    return Findings("it", measures, pa.table(columns | {"not_judged": pa.nulls(len(ids), pa.string())}))
 
 
 @pytest.mark.parametrize("measure", ["share", "mean"])
@@ -133,9 +132,20 @@ def test_a_share_of_all_steps_is_as_sure_as_so_many_sentences() -> None:
     assert found.low == pytest.approx(wilson(20, 20).low)
 
 
-def test_ids_that_are_no_steps_are_drawn_one_by_one() -> None:
-    assert sentences_of(pa.table({"id": ["a@1", "b@x"]})) is None
-    assert sentences_of(pa.table({"id": ["a@0", "a@1", "b@0"]})).tolist() == [0, 0, 1]  # type: ignore[union-attr]
+def test_texts_are_drawn_one_by_one_whatever_their_ids_look_like() -> None:
+    values = np.arange(40) < 30
+    named = {"right": values, "not_judged": pa.nulls(40, pa.string())}
+    shops, plain = ({"id": [f"shop{at}{i}" for i in range(40)], **named} for at in ("@", "-"))
+    for measure in (Measure("share", "right", "fraction", ""), Measure("mean", "right", "mean", "")):
+        found, expected = (estimate(Findings("it", (), pa.table(table)), measure) for table in (shops, plain))
+        assert found == expected
+    assert (found.low, found.high) == pytest.approx((0.6, 0.875), abs=0.03)
+
+
+def test_the_sentence_of_a_step_stands_in_a_column() -> None:
+    assert sentences_of(pa.table({"id": ["a@0", "a@1", "b@0"]})) is None
+    steps = pa.table({"id": ["1", "2", "3"], "sentence": ["a", "a", "b"]})
+    assert sentences_of(steps).tolist() == [0, 0, 1]  # type: ignore[union-attr]
     means = by_sentence(np.array([1.0, np.nan, 3.0, np.nan]), np.array([0, 0, 1, 2]))
     np.testing.assert_array_equal(means, [1.0, 3.0, np.nan])
 

@@ -85,7 +85,6 @@ class Alignment(Challenge):
         return pa.table(
             {
                 "row": examination.rows,
-                "sentence": target.sentences[target.of].cpu().numpy(),
                 "step": pa.array(target.step.cpu().numpy(), pa.int32()),
                 "word": _words(examination, end),
                 "explainer": pa.array([explainer] * len(end), pa.string()),

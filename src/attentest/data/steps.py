@@ -15,8 +15,8 @@ __all__ = ["stepped", "with_targets"]
 def stepped(split: Split, vocabulary: Vocabulary) -> Split:
     """One row per word to write, and one for the end: the text to read, the words written so far, the next one.
 
-    The label is the next word's place among the target's words. Where the split has alignments, a row marks the words
-    that are linked to the word it writes.
+    The label is the next word's place among the target's words, and ``sentence`` the id of the text that a row is a
+    step of. Where the split has alignments, a row marks the words that are linked to the word it writes.
     """
     assert vocabulary.target is not None
     words = pa.concat_arrays(split.table["target"].chunks)
@@ -28,9 +28,10 @@ def stepped(split: Split, vocabulary: Vocabulary) -> Split:
     ends = step == sizes[of]
     labels = np.full(len(of), END, np.int32)
     labels[~ends] = values
-    numbered = pc.binary_join_element_wise(split.table["id"].take(of), pa.array(step).cast(pa.string()), "@")
+    sentence = split.table["id"].take(of)
     columns = {
-        "id": numbered,
+        "id": pc.binary_join_element_wise(sentence, pa.array(step).cast(pa.string()), "@"),
+        "sentence": sentence,
         "tokens": split.table["tokens"].take(of),
         "label": pa.array(labels),
         "second": _prefixes(words, offsets[:-1][of], step),

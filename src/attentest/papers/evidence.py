@@ -19,13 +19,14 @@ from attentest.errors import InputError, StorageError
 from attentest.papers.resampling import Sample, reach
 from attentest.papers.rules import CorpusRule, MeasureRule
 from attentest.papers.statistics import columns_of, statistic_of
-from attentest.store.findings import Measure
+from attentest.store.findings import Description, Measure, described
 from attentest.store.folder import RunFolder
 
 __all__ = ["Cell", "Evidence", "Group", "grouped", "parameters"]
 
 COUNTS = "corpus.json"
-_KEY = b"attentest"
+#: Columns that some findings do not have.
+_OPTIONAL = ("sentence",)
 
 
 class Cell(Protocol):
@@ -89,7 +90,7 @@ def _file(folder: RunFolder, challenge: str) -> str | None:
 def _asked(folder: RunFolder, file: str) -> str:
     """The challenge that findings say they answer, with its parameters."""
     try:
-        return str(json.loads(pq.read_schema(folder.path / file).metadata[_KEY])["challenge"])
+        return described(folder.path / file, pq.read_schema(folder.path / file)).challenge
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise _unreadable(folder, file, error) from error
 
@@ -120,7 +121,7 @@ class Evidence:
 
     def challenge_text(self, group: Group, challenge: str) -> str:
         """The challenge as it was run, with its parameters."""
-        return str(self._about(group.cells[0].folder, challenge)["challenge"])
+        return self._about(group.cells[0].folder, challenge).challenge
 
     @staticmethod
     def has(folder: RunFolder, challenge: str) -> bool:
@@ -149,7 +150,8 @@ class Evidence:
         self, group: Group, rule: MeasureRule, label: str, only: Mapping[str, str] | None = None
     ) -> Sample | None:
         frames = [self._frame(cell.folder, rule, label, only or {}) for cell in group.cells]
-        ids = tuple(sorted({name for frame in frames for name in frame.ids}))
+        texts = {name: text for frame in frames for name, text in zip(frame.ids, frame.texts, strict=True)}
+        ids = tuple(sorted(texts))
         if not ids or not any(frame.judged for frame in frames):
             return None
         place = {name: i for i, name in enumerate(ids)}
@@ -168,7 +170,8 @@ class Evidence:
         judged, not_judged = sum(frame.judged for frame in frames), sum(frame.not_judged for frame in frames)
         spread = _spread(columns["value"]) if rule.statistic == "mean" else math.nan
         by_seed = tuple(frame.judged for frame in frames)
-        return Sample(ids, group.seeds, statistic_of(rule, columns), judged, not_judged, spread, by_seed)
+        drawn = tuple(texts[name] for name in ids)
+        return Sample(ids, group.seeds, statistic_of(rule, columns), judged, not_judged, spread, by_seed, drawn)
 
     def count(self, group: Group, rule: MeasureRule, corpus: CorpusRule, label: str) -> float | None:
         """A number of corpus.json; None where the runs do not hold it."""
@@ -198,7 +201,15 @@ class Evidence:
         declared = _declared(self._about(folder, rule.challenge), rule, rule.groups.get(label, rule.measure))
         declared = replace(declared, where={**declared.where, **rule.where, **only})
         predicted = ["predicted"] if label and rule.by else []
-        wanted = ["id", *predicted, "not_judged", *declared.where, *rule.given, *columns_of(rule, declared.column)]
+        wanted = [
+            "id",
+            *_OPTIONAL,
+            *predicted,
+            "not_judged",
+            *declared.where,
+            *rule.given,
+            *columns_of(rule, declared.column),
+        ]
         table = self.table(folder, rule.challenge, tuple(dict.fromkeys(wanted)))
         for column, value in declared.where.items():
             table = table.filter(pc.equal(table[column], value))
@@ -221,21 +232,19 @@ class Evidence:
             except (OSError, pa.ArrowException) as error:
                 raise _unreadable(folder, challenge, error) from error
             for column in columns:
-                if column not in here:
+                if column not in (*here, *_OPTIONAL):
                     if column != "not_judged":
                         raise InputError(f"{folder.path}: its {challenge} has no {column!r}; it is of another version.")
                     table = table.append_column(column, pa.nulls(len(table), pa.string()))
             self._tables[key] = table
         return self._tables[key]
 
-    def _about(self, folder: RunFolder, challenge: str) -> dict[str, Any]:
+    def _about(self, folder: RunFolder, challenge: str) -> Description:
         """What the findings say of themselves."""
         try:
-            about: dict[str, Any] = json.loads(self._file(folder, challenge).schema_arrow.metadata[_KEY])
-            about["challenge"], about["measures"]
+            return described(folder.path, self._file(folder, challenge).schema_arrow)
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(folder, challenge, error) from error
-        return about
 
     def _file(self, folder: RunFolder, challenge: str) -> pq.ParquetFile:
         """The findings' file, whose content is what the run recorded; checked once."""
@@ -261,6 +270,8 @@ class _Frame:
     """The rows of one cell that a statistic needs, as numbers."""
 
     ids: list[str]
+    #: Which text each is drawn with: itself, or the sentence it is a step of.
+    texts: list[str]
     columns: dict[str, np.ndarray]
     kinds: dict[str, str]
     judged: int
@@ -290,7 +301,8 @@ class _Frame:
             [values != -1 if kinds[name] == "class" else _there(values) for name, values in columns.items()], axis=0
         )
         judged = int(whole.sum())
-        return cls(table["id"].to_pylist(), columns, kinds, judged, int(inside.sum()) - judged)
+        ids, texts = (table[name if name in table.column_names else "id"].to_pylist() for name in ("id", "sentence"))
+        return cls(ids, texts, columns, kinds, judged, int(inside.sum()) - judged)
 
 
 def _lists(column: pa.ChunkedArray) -> np.ndarray:
@@ -311,14 +323,14 @@ def _there(values: np.ndarray) -> np.ndarray:
     return np.asarray(~np.isnan(values).any(tuple(range(1, values.ndim))))
 
 
-def _declared(about: Mapping[str, Any], rule: MeasureRule, measure: str) -> Measure:
+def _declared(about: Description, rule: MeasureRule, measure: str) -> Measure:
     """The findings' own measure of this name, or the rule's column."""
     if not measure:
         return Measure("", rule.column, "mean", "")
-    for entry in about["measures"]:
-        if entry["name"] == measure:
-            return Measure(**entry)
-    raise InputError(f"Findings of {about['challenge']!r} have no measure {measure!r}: they are of another version.")
+    for declared in about.measures:
+        if declared.name == measure:
+            return declared
+    raise InputError(f"Findings of {about.challenge!r} have no measure {measure!r}: they are of another version.")
 
 
 def _spread(values: np.ndarray) -> float:

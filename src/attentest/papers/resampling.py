@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -37,7 +36,6 @@ __all__ = [
 
 RESAMPLES = 1000
 _AT_ONCE = 1 << 22  # draws made at once, so that memory does not grow with instances × resamples
-_STEP = re.compile(r"@\d+$")  # how the id of a step of a translation ends
 
 #: From the number of draws of each instance [resample, instance] to a figure per seed [resample, seed].
 Statistic = Callable[[np.ndarray], np.ndarray]
@@ -57,6 +55,13 @@ class Sample:
     spread: float = math.nan
     #: Texts that the figure of every seed stands on; none: not counted.
     by_seed: tuple[int, ...] = ()
+    #: Which text each instance is drawn with, such as the sentence that it is a step of; none: each by itself.
+    texts: tuple[str, ...] = ()
+
+    @property
+    def text_of(self) -> dict[str, str]:
+        """The text of every instance."""
+        return dict(zip(self.ids, self.texts or self.ids, strict=True))
 
     @property
     def per_seed(self) -> np.ndarray:
@@ -75,15 +80,15 @@ class Interval:
 
 def interval(sample: Sample, key: str) -> Interval:
     """The mean over seeds with its hierarchical bootstrap interval."""
-    drawn = _resampled(sample, sample.ids, key)
+    drawn = _resampled(sample, sample.text_of, key)
     return _summary(float(np.mean(sample.per_seed)), drawn)
 
 
 def difference(left: Sample, right: Sample, key: str, *, same_model: bool) -> Interval:
     """left − right on the same resampled instances; the same seeds are drawn for both where they are one model's."""
-    ids = tuple(sorted({*left.ids, *right.ids}))
+    texts = _together(left, right)
     other = key if same_model else f"{key} | right"
-    drawn = _resampled(left, ids, key) - _resampled(right, ids, other)
+    drawn = _resampled(left, texts, key) - _resampled(right, texts, other)
     return _summary(float(np.mean(left.per_seed) - np.mean(right.per_seed)), drawn)
 
 
@@ -98,7 +103,7 @@ def contrast(left: Sequence[Sample], right: Sequence[Sample], key: str) -> Inter
     for sign, samples in ((1.0, left), (-1.0, right)):
         for number, sample in enumerate(samples):
             share = sign / len(samples)
-            drawn = drawn + share * _resampled(sample, sample.ids, f"{key} | {sign:+.0f} | {number}")
+            drawn = drawn + share * _resampled(sample, sample.text_of, f"{key} | {sign:+.0f} | {number}")
             value += share * float(np.mean(sample.per_seed))
     return _summary(value, drawn)
 
@@ -112,27 +117,33 @@ def _summary(value: float, drawn: np.ndarray) -> Interval:
     return Interval(value, float(low), float(high))
 
 
-def _resampled(sample: Sample, ids: tuple[str, ...], key: str) -> np.ndarray:
-    """The figure in every resample."""
+def _together(*samples: Sample) -> dict[str, str]:
+    """The instances of all samples, in order, and the text that each is drawn with."""
+    texts = {name: text for sample in samples for name, text in sample.text_of.items()}
+    return {name: texts[name] for name in sorted(texts)}
+
+
+def _resampled(sample: Sample, texts: Mapping[str, str], key: str) -> np.ndarray:
+    """The figure in every resample of these instances and their texts."""
     generator = np.random.default_rng(_seed(key))
     count = len(sample.seeds)
     chosen = generator.multinomial(count, np.full(count, 1 / count), size=RESAMPLES) / count
-    place = {name: i for i, name in enumerate(ids)}
-    where = np.array([place[name] for name in sample.ids], dtype=np.int64)
-    whole = len(where) == len(ids) and bool((where == np.arange(len(ids))).all())
-    weights = _weights(ids) if whole else _weights(ids)[:, where]
+    weights = _weights(tuple(texts), tuple(texts.values()))
+    if sample.ids != tuple(texts):
+        place = {name: i for i, name in enumerate(texts)}
+        weights = weights[:, [place[name] for name in sample.ids]]
     figures = sample.statistic(weights)
     # A seed that was not drawn must not spoil the mean with its NaN.
     return np.asarray(np.where(chosen > 0, chosen * figures, 0.0).sum(1))
 
 
 @lru_cache(maxsize=2)
-def _weights(ids: tuple[str, ...]) -> np.ndarray:
-    """How often each instance is drawn in each resample."""
-    if all(map(_STEP.search, ids)):
-        # The steps of one translation are drawn together.
-        texts, place = np.unique([_STEP.sub("", name) for name in ids], return_inverse=True)
-        return np.asarray(_weights(tuple(map(str, texts)))[:, place])
+def _weights(ids: tuple[str, ...], texts: tuple[str, ...]) -> np.ndarray:
+    """How often each instance is drawn in each resample; those of one text are drawn together."""
+    if ids != texts:
+        drawn, place = np.unique(texts, return_inverse=True)
+        whole = tuple(map(str, drawn))
+        return np.asarray(_weights(whole, whole)[:, place])
     size = len(ids)
     generator = np.random.default_rng(_seed("\n".join(sorted(ids))))
     made = np.empty((RESAMPLES, size))
@@ -239,7 +250,8 @@ def reach(curve: Sequence[tuple[Sample, Sample]], bound: Sample | float) -> Samp
     """
     gains = [gain for gain, _ in curve]
     others = [cost for _, cost in curve] + ([bound] if isinstance(bound, Sample) else [])
-    ids = tuple(sorted({name for sample in (*gains, *others) for name in sample.ids}))
+    texts = _together(*gains, *others)
+    ids = tuple(texts)
     place = {name: i for i, name in enumerate(ids)}
 
     def figures(sample: Sample, weights: np.ndarray) -> np.ndarray:
@@ -252,7 +264,7 @@ def reach(curve: Sequence[tuple[Sample, Sample]], bound: Sample | float) -> Samp
         return np.where(np.isneginf(best), np.nan, best)
 
     judged, not_judged = min(s.judged for s in (*gains, *others)), max(s.not_judged for s in (*gains, *others))
-    return Sample(ids, gains[0].seeds, statistic, judged, not_judged)
+    return Sample(ids, gains[0].seeds, statistic, judged, not_judged, texts=tuple(texts.values()))
 
 
 def _sums(combine: Callable[..., np.ndarray], *parts: np.ndarray) -> Statistic:

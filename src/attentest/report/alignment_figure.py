@@ -23,7 +23,7 @@ LEGIBLE = (8, 16)
 GIVEN, PROPOSED = "given link", "highest score"
 
 
-def shown_sentence(alignment: Findings, explainer: str = "attention") -> int | None:
+def shown_sentence(alignment: Findings, explainer: str = "attention") -> str | None:
     """A sentence that stands for the others: the one with the median share of errors, among those easy to read."""
     table = alignment.rows({"explainer": explainer})
     table = table.filter(pc.is_null(table["not_judged"]))
@@ -33,13 +33,13 @@ def shown_sentence(alignment: Findings, explainer: str = "attention") -> int | N
     if not len(words):
         return None
     chosen = np.flatnonzero(legible if legible.any() else words >= 1)
-    sentences = sums["sentence"].to_numpy()[chosen]
+    sentences = sums["sentence"].to_numpy()[chosen].astype(str)
     share = sums["errors_sum"].to_numpy()[chosen] / sums["total_sum"].to_numpy()[chosen]
     order = np.lexsort((sentences, share))
-    return int(sentences[order[(len(order) - 1) // 2]])
+    return str(sentences[order[(len(order) - 1) // 2]])
 
 
-def alignment_map(alignment: Findings, sentence: int, explainer: str = "attention") -> alt.LayerChart:
+def alignment_map(alignment: Findings, sentence: str, explainer: str = "attention") -> alt.LayerChart:
     """The picture of one sentence, from findings that keep words, links and scores."""
     table = alignment.rows({"explainer": explainer})
     table = table.filter(pc.and_(pc.equal(table["sentence"], sentence), pc.is_null(table["not_judged"])))

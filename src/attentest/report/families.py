@@ -99,8 +99,8 @@ def _panels(
         about = cell.folder.record["fields"]["corpus"]
         if about["task"] not in FAMILIES or not evidence.has(cell.folder, challenge):
             continue
-        table = evidence.table(cell.folder, challenge, ("id", "tokens", "not_judged", *columns))
-        if about["task"] == "translate" and percentile:
+        table = evidence.table(cell.folder, challenge, ("id", "sentence", "tokens", "not_judged", *columns))
+        if "sentence" in table.column_names and percentile:
             table = _at_length(table, percentile)
         whole = reduce(and_, (pc.is_finite(table[column]).fill_null(False).to_numpy() for column in columns))
         pair = tuple(table[column].to_numpy()[whole] for column in columns)
@@ -118,10 +118,6 @@ def _panel(family: str, corpora: dict[str, list[tuple[np.ndarray, np.ndarray]]])
 
 def _at_length(table: pa.Table, percentile: float) -> pa.Table:
     """The steps of the sentences whose length is this percentile of the sentences' lengths."""
-    first = {str(name).rpartition("@")[0]: length for name, length in zip(*_columns(table), strict=True)}
+    first = dict(zip(table["sentence"].to_pylist(), table["tokens"].to_pylist(), strict=True))
     length = float(np.percentile(list(first.values()), percentile, method="nearest")) if first else 0.0
     return table.filter(pc.equal(table["tokens"], int(length)))
-
-
-def _columns(table: pa.Table) -> tuple[list[str], list[int]]:
-    return table["id"].to_pylist(), table["tokens"].to_pylist()

@@ -1,7 +1,8 @@
 """Findings: per-instance rows of one challenge, and the measures that may be computed from them.
 
 Every findings file describes itself: its Parquet metadata names the challenge and lists its measures,
-so a summary, a report or a query needs no code of the challenge that wrote it.
+so a summary, a report or a query needs no code of the challenge that wrote it. Where rows are steps of writing, the
+column ``sentence`` says which sentence each belongs to: intervals draw whole sentences.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import pyarrow.parquet as pq
 
 from attentest.errors import StorageError, UnknownName
 
-__all__ = ["Findings", "FindingsWriter", "Measure", "read_findings"]
+__all__ = ["FORMAT", "Description", "Findings", "FindingsWriter", "Measure", "described", "read_findings"]
 
 _KEY = b"attentest"
+#: The version of the format, kept in the metadata. 2: ``parameters``, and ``sentence`` where rows are steps of writing.
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,22 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Description:
+    """What findings say of themselves: the challenge as text, its measures, and its parameters, defaults included."""
+
+    challenge: str
+    measures: tuple[Measure, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Findings:
-    """The rows of one challenge, with its identity and its measures."""
+    """The rows of one challenge, with its identity, its measures and its parameters, defaults included."""
 
     challenge: str
     measures: tuple[Measure, ...]
     table: pa.Table
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -73,17 +86,19 @@ class Findings:
 class FindingsWriter:
     """Writes findings row group by row group, so memory stays flat however many instances there are."""
 
-    def __init__(self, path: Path, challenge: str, measures: tuple[Measure, ...]) -> None:
+    def __init__(
+        self, path: Path, challenge: str, measures: tuple[Measure, ...], parameters: Mapping[str, Any] | None = None
+    ) -> None:
         self._path = path
-        self._challenge, self._measures = challenge, measures
+        self._challenge, self._measures, self._parameters = challenge, measures, parameters or {}
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, table: pa.Table) -> None:
         """Append one row group; measures of columns that these findings do not have are left out."""
         if self._writer is None:
             measures = [asdict(m) for m in self._measures if {*m.columns} <= {*table.column_names}]
-            about = json.dumps({"challenge": self._challenge, "measures": measures})
-            schema = table.schema.with_metadata({_KEY: about.encode()})
+            about = {"challenge": self._challenge, "measures": measures, "parameters": dict(self._parameters)}
+            schema = table.schema.with_metadata({_KEY: json.dumps({"format": FORMAT, **about}, default=str).encode()})
             self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", write_page_checksum=True)
         self._writer.write_table(table.cast(self._writer.schema))
 
@@ -100,14 +115,27 @@ class FindingsWriter:
         self.close()
 
 
+def described(path: Path, schema: pa.Schema) -> Description:
+    """What the findings in a file say of themselves, by its schema; those of another format are refused.
+
+    Raises KeyError, TypeError or ValueError where it says nothing that can be read.
+    """
+    about: dict[str, Any] = json.loads(schema.metadata[_KEY])
+    if (found := about.get("format", 1)) != FORMAT:
+        raise StorageError(
+            f"Findings {path} are of format {found}, and this attentest reads format {FORMAT}. "
+            "Run the same command again to compute them anew."
+        )
+    measures = tuple(Measure(**entry) for entry in about["measures"])
+    return Description(about["challenge"], measures, about["parameters"])
+
+
 def read_findings(path: Path) -> Findings:
     """Findings from a Parquet file, with page checksums verified."""
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
-        table = file.read()
-        about: dict[str, Any] = json.loads(file.schema_arrow.metadata[_KEY])
-        measures = tuple(Measure(**entry) for entry in about["measures"])
-        return Findings(about["challenge"], measures, table)
+        about = described(path, file.schema_arrow)
+        return Findings(about.challenge, about.measures, file.read(), about.parameters)
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StorageError(

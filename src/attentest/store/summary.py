@@ -15,9 +15,6 @@ from attentest.store.findings import Findings, Measure
 
 __all__ = ["Estimate", "by_sentence", "estimate", "estimates_by_class", "sentences_of", "summarise"]
 
-#: The id of a step of writing: its sentence's, and its number.
-_STEP = r"@\d+$"
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -63,11 +60,9 @@ def estimate(findings: Findings, measure: Measure | str, *, predicted: int | Non
 
 def sentences_of(table: pa.Table) -> np.ndarray | None:
     """Which sentence each row is a step of, as numbers from 0; None where rows are not steps of writing."""
-    ids = table["id"] if "id" in table.column_names else None
-    if ids is None or not len(ids) or not pc.all(pc.match_substring_regex(ids, _STEP)).as_py():
+    if "sentence" not in table.column_names:
         return None
-    _, sentences = np.unique(pc.replace_substring_regex(ids, _STEP, "").to_numpy(), return_inverse=True)
-    return np.asarray(sentences)
+    return np.asarray(np.unique(table["sentence"].to_numpy(), return_inverse=True)[1])
 
 
 def by_sentence(values: np.ndarray, sentences: np.ndarray | None) -> np.ndarray:

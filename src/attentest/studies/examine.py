@@ -24,7 +24,7 @@ from attentest.models.pretrained.memory import give_back, give_back_if_grown
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
-from attentest.registry import text_of
+from attentest.registry import parameters_of, text_of
 from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
 from attentest.studies.room import Room
@@ -184,7 +184,8 @@ def examine(
         writers: dict[str, FindingsWriter] = {}
         for name, challenge in challenges.items():
             path = stack.enter_context(replacing(folder / f"{name}.parquet"))
-            writer = FindingsWriter(path, text_of(challenge), challenge.measures_of(subject))
+            measures, parameters = challenge.measures_of(subject), parameters_of(challenge)
+            writer = FindingsWriter(path, text_of(challenge), measures, parameters)
             writers[name] = stack.enter_context(writer)
         tick = stack.enter_context(progress.stage("Examining", len(encoded)))
         pool = stack.enter_context(_pool(workers))
@@ -193,7 +194,7 @@ def examine(
             done = list(pool.map(examined, reversed(batches)))
             for name, writer in writers.items():
                 of = split if written is None or not challenges[name].of_texts else written.split
-                writer.write(_ordered([found[name] for found in reversed(done)], of.table["id"]))
+                writer.write(_ordered([found[name] for found in reversed(done)], of))
             _give_back_memory(subject)
 
 
@@ -253,9 +254,10 @@ def _with_prediction(table: pa.Table, examination: Examination, *, of_texts: boo
     return table.append_column("predicted", pa.array(predicted[at]))
 
 
-def _ordered(tables: Sequence[pa.Table], ids: pa.ChunkedArray) -> pa.Table:
-    """One chunk's findings in the split's order, instance ids first."""
+def _ordered(tables: Sequence[pa.Table], of: Split) -> pa.Table:
+    """One chunk's findings in the split's order, instance ids first; of steps of writing, their sentences' next."""
     table = pa.concat_tables(tables)
     table = table.take(pa.array(np.argsort(table["row"].to_numpy(), kind="stable")))
-    table = table.add_column(0, "id", ids.take(table["row"]))
+    for place, name in enumerate(name for name in ("id", "sentence") if of.has(name)):
+        table = table.add_column(place, name, of.table[name].take(table["row"]))
     return table.drop_columns(["row"]).combine_chunks()

@@ -10,10 +10,11 @@ from tests.conftest import WORDS, made_up_split, whole
 from torch import Tensor, nn
 
 from attentest.data.batches import Encoded
+from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
-from attentest.models.own_model import OwnModel, subject_of_functions
+from attentest.models.own_model import OwnModel, self_tested, subject_of_functions
 from attentest.models.own_module import subject_of_module
 from attentest.models.subject import AffineReading, DecodedReading
 
@@ -199,8 +200,10 @@ def test_what_differs_is_said() -> None:
             self.attention(states, mask)
             return self.head(states[:, 0])
 
-    with pytest.raises(InputError, match="leave the output as it is"):
-        subject_of_module(seeded(lambda: Deaf(nn.Linear(8, 2))), "attention", words=INDEX, classes=2)
+    deaf = subject_of_module(seeded(lambda: Deaf(nn.Linear(8, 2))), "attention", words=INDEX, classes=2)
+    several = int((SPLIT.lengths > 1).sum())
+    with pytest.raises(InputError, match=f"leave the output as it is to the last bit, on all {several} texts tried"):
+        self_tested(deaf.over(VOCABULARY), Encoded.of(SPLIT, VOCABULARY))
     with pytest.raises(
         InputError, match=r"GRU returns a tuple \(a tensor \[3, 9, 8\], a tensor \[1, 3, 8\]\) for words \[3, 9\]"
     ):
@@ -211,6 +214,45 @@ def test_what_differs_is_said() -> None:
         subject_of_module(model, "attention", words={"a": 0, "b": 1}, classes=2)
     with pytest.raises(InputError, match="not one logit for 3 classes"):
         subject_of_module(model, "attention", words=INDEX, classes=3)
+
+
+@pytest.mark.parametrize("by", ["functions", "module"])
+def test_a_model_is_tested_on_the_texts_that_are_audited(by: str) -> None:
+    """One that attends to the first words of its vocabulary, and takes nothing from them, is as good as any."""
+    words = {"<pad>": 0, "<unk>": 1, **{f"rare{place}": place + 2 for place in range(60)}}
+    words |= {word: place + len(words) for place, word in enumerate(WORDS)}
+
+    class Without(Plain):
+        def __init__(self) -> None:
+            super().__init__(nn.Sequential(nn.Tanh(), nn.Linear(8, 2)))
+            self.embedding = nn.Embedding(len(words), 8, padding_idx=0)
+            self.encoder = nn.Identity()
+
+        def forward(self, words: Tensor, mask: Tensor) -> Tensor:
+            states = self.embedding(words)
+            return self.head((self.attention(states, mask)[:, None] @ states)[:, 0])
+
+    model = seeded(Without)
+    with torch.no_grad():
+        model.embedding.weight[:62, 1:] = 0
+        model.attention.score.weight[:, 1:] = 0
+        model.head[1].weight[:, 0] = 0
+    if by == "module":
+        subject = subject_of_module(model, "attention", words=words, classes=2)
+    else:
+        subject = subject_of_functions(
+            encode=lambda embedded, mask: embedded,
+            attend=model.attention,
+            decode=model.head,
+            embedding=model.embedding,
+            words=words,
+            classes=2,
+        )
+    assert self_tested(subject.over(VOCABULARY), Encoded.of(SPLIT, VOCABULARY)) is subject
+    rare = Split.of(SPLIT.ids, [[f"rare{place}" for place in range(size)] for size in SPLIT.lengths], SPLIT.labels)
+    known = Vocabulary.from_split(rare)
+    with pytest.raises(InputError, match="leave the output as it is"):
+        self_tested(subject.over(known), Encoded.of(rare, known))
 
 
 class Attending(nn.Module):

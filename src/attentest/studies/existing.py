@@ -17,7 +17,7 @@ from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.network import Network
-from attentest.models.own_model import OwnModel
+from attentest.models.own_model import OwnModel, self_tested
 from attentest.models.pretrained.building import build_pretrained, framed_pieces
 from attentest.models.pretrained.checkpoint import class_names, find_checkpoint, fingerprint, quietly
 from attentest.models.pretrained.pieces import MOST, Pieces
@@ -220,7 +220,7 @@ def describe_subject(
     split = base.examined()
     vocabulary = Vocabulary.from_split(split)
     if isinstance(subject, OwnModel):
-        subject = subject.over(vocabulary)
+        subject = self_tested(subject.over(vocabulary), Encoded.of(split, vocabulary))
     subject.at(site)
     module = subject if isinstance(subject, torch.nn.Module) else None
     inner = getattr(subject, "module", None)

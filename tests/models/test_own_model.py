@@ -153,6 +153,34 @@ def test_a_module_of_ones_own_that_returns_weights() -> None:
         torch.testing.assert_close(one.reread(new), other.reread(new), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("make", ["multihead, all", "multihead, first", "weights", "functions"])
+def test_slopes_are_those_of_the_model_itself(make: str) -> None:
+    """At the embeddings, by autograd through the module as it was before anything was mixed into it."""
+    rows = make.removeprefix("multihead, ")
+    model = (
+        seeded(Transformer, pooling="first" if rows == "first" else "mean")
+        if rows != make
+        else seeded(lambda: Plain(nn.Sequential(nn.Tanh(), nn.Linear(8, 3))))
+    ).double()
+    plain = copy.deepcopy(model)
+    if make == "functions":
+        subject = functions_of(model, classes=3)
+    else:
+        name, row = ("encoder.layers.0.self_attn", rows) if rows != make else ("attention", "all")
+        subject = subject_of_module(model, name, words=INDEX, classes=3, row=row)
+    subject.over(VOCABULARY)
+    leaf = subject.embed(BATCH).detach().requires_grad_()
+    logits = subject.read(BATCH, embeddings=leaf).logits
+    (found,) = torch.autograd.grad((logits[:, 0] - logits[:, 1]).sum(), leaf)
+    for text, words in enumerate(SPLIT.table["tokens"].to_pylist()):
+        ids, given = torch.tensor([[INDEX[word] for word in words]]), list[Tensor]()
+        hook = plain.embedding.register_forward_hook(lambda module, args, output, given=given: given.append(output))
+        out = plain(ids, torch.ones_like(ids, dtype=torch.bool))[0]
+        hook.remove()
+        (wanted,) = torch.autograd.grad(out[0] - out[1], given[0])
+        torch.testing.assert_close(found[text, 1 : len(words) + 1], wanted[0], atol=1e-10, rtol=1e-8)
+
+
 @pytest.mark.parametrize("make", ["functions", "multihead", "weights"])
 def test_the_usual_explainers_apply(make: str) -> None:
     if make == "multihead":

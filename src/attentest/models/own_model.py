@@ -165,8 +165,8 @@ def subject_of_functions(
     subject = _Functions(encode, attend, decode, module, **about).eval()
     batch = sample(subject).to(subject.device)
     with torch.no_grad():
-        size = subject.read(batch).states.shape[-1]
-        a, b = torch.randn(2, 8, size, generator=torch.Generator().manual_seed(0)).to(subject.device)
+        states = subject.read(batch).states
+        a, b = torch.randn(2, 8, states.shape[-1], generator=torch.Generator().manual_seed(0)).to(states)
         none = torch.zeros_like(a)
         bent = subject.logits(a) + subject.logits(b) - subject.logits(a + b) - subject.logits(none)
         subject.affine = bool(bent.abs().max() <= TOLERANCE * max(1.0, float(subject.logits(a).abs().max())))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
-from jaxtyping import install_import_hook
+from tests.shapes import check_shapes
 
-HOOK = install_import_hook(
-    ["attentest.measures", "attentest.models", "attentest.explainers", "attentest.challenges"], "beartype.beartype"
-)
+check_shapes("attentest.measures", "attentest.models", "attentest.explainers", "attentest.challenges")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import shutil
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -15,6 +19,9 @@ from attentest.cli.main import app
 from attentest.errors import InputError, NotApplicable
 from attentest.explaining import explain, explain_translation
 from attentest.registry import text_of
+from attentest.report.page import page
+from attentest.store.findings import FindingsWriter
+from attentest.store.folder import RunFolder
 
 CORPUS = "dates(train=60, dev=8, test=12)"
 SMALL = {
@@ -48,7 +55,7 @@ def test_the_usual_challenges_and_sentences_are_those_for_translations():
 def test_a_limit_counts_sentences_and_rows_are_their_steps(audited):
     ids = audited.to_frame()["id"]
     assert len(ids) == 4 * 7
-    assert len({name.partition("@")[0] for name in ids}) == 4
+    assert audited.to_frame()["sentence"].value_counts().tolist() == [7] * 4
 
 
 def test_the_verdict_speaks_of_steps(audited, capsys):
@@ -69,6 +76,24 @@ def test_the_page_shows_words_written_so_far_and_no_classes(audited):
     assert not re.search(r"\bclass \d", page)
     assert "Where does it look while it writes?" in page
     assert "Stands on all 28 steps." in page
+
+
+def test_a_source_word_is_drawn_as_it_is_whatever_it_says(audited, tmp_path):
+    run = RunFolder(Path(shutil.copytree(audited.folder.path, tmp_path / "run")))
+    found = run.findings("alignment")
+    words = ["text", "texts", "instance", "Texts", "decide"]
+    tokens = [(words * len(one))[: len(one)] for one in found.table["tokens"].to_pylist()]
+    table = found.table.set_column(found.table.column_names.index("tokens"), "tokens", pa.array(tokens))
+    with FindingsWriter(run.path / "findings" / "alignment.parquet", found.challenge, found.measures) as writer:
+        writer.write(table)
+    run.finish("findings/alignment.parquet")
+    drawn = "".join(svgs(page(run, audited.verdict)))
+    assert all(f">{word}</text>" in drawn for word in words[:4])
+    assert ">step</text>" not in drawn
+
+
+def svgs(html: str) -> list[str]:
+    return [base64.b64decode(code).decode() for code in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", html)]
 
 
 def test_a_record_has_no_classes(audited):

@@ -16,6 +16,8 @@ from scipy.stats import kendalltau
 from tests.report import made_up_four
 from tests.report.made_up_four import Others, removed, trained
 
+from attentest.challenges import CHALLENGES
+from attentest.registry import parameters_of
 from attentest.report.tables import in_words
 from attentest.store.findings import FindingsWriter, Measure
 from attentest.store.folder import RunFolder
@@ -153,7 +155,7 @@ def write_run(
     for challenge, measures in MEASURES.items():
         if challenge not in without:
             file = f"findings/{challenge}.parquet"
-            with FindingsWriter(path / file, challenge, measures) as writer:
+            with FindingsWriter(path / file, challenge, measures, parameters_of(CHALLENGES.parse(challenge))) as writer:
                 writer.write(table_of(rows[challenge], NUMBERS.get(challenge, ())))
             run.finish(file, rows=len(rows[challenge]), seconds=1.5)
     return run

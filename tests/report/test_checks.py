@@ -6,7 +6,9 @@ import pytest
 from tests.report.made_up_verdict import made_up_verdict
 from tests.report.test_page import Outline
 
+from attentest.challenges import CHALLENGES
 from attentest.challenges.certificates import LIMITS, OUTSIDE
+from attentest.registry import parameters_of
 from attentest.report.checks import checked, checks_table, checks_terminal
 from attentest.report.figures import svg
 from attentest.report.page import page
@@ -59,7 +61,7 @@ def randomisation(challenge: str = "randomisation", **likeness: list[float]) -> 
                     }
                 )
             )
-    return Findings(challenge, (), pa.concat_tables(tables))
+    return Findings(challenge, (), pa.concat_tables(tables), parameters_of(CHALLENGES.parse(challenge)))
 
 
 SAME: list[float | None] = [0.0, 0.0, None, None]

@@ -10,19 +10,9 @@ import pytest
 
 from attentest.challenges.adversary import Adversary
 from attentest.challenges.agreement import Agreement
-from attentest.report.held import (
-    HALF,
-    Site,
-    dependence,
-    freedom,
-    held_line,
-    is_open,
-    named,
-    on_words,
-    site_of,
-    why_open,
-)
-from attentest.report.judge import TOO_FEW, _otherwise
+from attentest.registry import parameters_of
+from attentest.report.held import HALF, Reading, Site, dependence, freedom, held_line, on_words, site_of, why_open
+from attentest.report.judge import _otherwise
 from attentest.report.lines import adversary_line, permutation_line, tokens_line, uniform_line
 from attentest.report.verdict import Goal, Line
 from attentest.report.weighing import weigh
@@ -66,11 +56,11 @@ def test_the_site_of_a_run(fields: dict, site: Site | None) -> None:
 
 
 def test_lines_name_the_site_and_say_that_the_others_stay() -> None:
-    line = named(permutation_line(permutation(0.3)), LAYER)
+    line = permutation_line(permutation(0.3), site=LAYER)
     assert line.reading.startswith("Shuffling layer 6's weights moves the prediction")
     assert line.reading.endswith("This is layer 6, one row of one layer; the others stay.")
-    assert named(uniform_line(uniform()), LAYER).reading.startswith("Switching layer 6's attention off")
-    assert named(line, None) is line
+    assert uniform_line(uniform(), site=LAYER).reading.startswith("Switching layer 6's attention off")
+    assert permutation_line(permutation(0.3)).reading.startswith("Shuffling the weights moves the prediction")
 
 
 def test_what_was_held_is_said_and_nothing_is_concluded_from_a_prediction_that_stays() -> None:
@@ -83,9 +73,9 @@ def test_what_was_held_is_said_and_nothing_is_concluded_from_a_prediction_that_s
         for made in (permutation_line(permutation(0.001), given), uniform_line(uniform(), given)):
             assert made.tone == tone
             assert ("hardly matters which word" in made.reading) <= (tone == "against")
-            assert made.reading.startswith("Cannot say: only") == (tone == "unsettled")
+            assert made.reading.startswith("Cannot say: only") == made.held == (tone == "unsettled")
     moved = Estimate(0.3, 0.2, 0.4, 0.1, 100, 0, "")
-    assert dependence(WORDS, "change", moved, on_words(instances(0.1))) == ("supports", "It matters.")
+    assert dependence(WORDS, "change", moved, on_words(instances(0.1))) == Reading("supports", "It matters.")
 
 
 def test_other_models_have_no_such_line() -> None:
@@ -99,11 +89,11 @@ def test_a_goal_that_is_open_says_why() -> None:
     held = held_line(instances(0.2))
     assert held is not None
     stays: Line = permutation_line(permutation(0.001), held.estimate)
-    goal = Goal("", "", "cannot say", TOO_FEW)
-    assert why_open(goal, TOO_FEW, (held, stays)).why.startswith("Only 20\u00a0% of this attention lies on words")
-    assert why_open(goal, TOO_FEW, (held, permutation_line(permutation(0.001)))) == goal
-    answered = dataclasses.replace(goal, answer="no")
-    assert why_open(answered, TOO_FEW, (held, stays)) == answered
+    goal = Goal("", "", "cannot say", "Too few.", "not settled")
+    assert why_open(goal, (held, stays)).why.startswith("Only 20\u00a0% of this attention lies on words")
+    assert why_open(goal, (held, permutation_line(permutation(0.001)))) == goal
+    for other in (Goal("", "", "no", "It misleads."), dataclasses.replace(goal, open="not run")):
+        assert why_open(other, (held, stays)) == other
 
 
 def adversary(ratio: float) -> Findings:
@@ -111,7 +101,7 @@ def adversary(ratio: float) -> Findings:
     columns: dict = {measure.column: np.full(40, ratio) for measure in measures}
     columns |= {measure.column: np.ones(40, bool) for measure in measures if measure.statistic == "fraction"}
     about = {"adversarial_probabilities": [[0.5, 0.5]] * 40, "not_judged": pa.nulls(40, pa.string())}
-    return Findings("adversary", measures, pa.table(columns | about))
+    return Findings("adversary", measures, pa.table(columns | about), parameters_of(Adversary()))
 
 
 @pytest.mark.parametrize(("ratio", "usual"), [(0.95, "against"), (0.7, "mixed"), (0.2, "supports")])
@@ -132,7 +122,7 @@ def test_that_attention_could_be_otherwise_says_nothing_where_little_of_it_lies_
         in among.reading
     )
     small = adversary_line(adversary(ratio), little.estimate)
-    assert is_open(small) == (usual != "supports")
+    assert small.held == (usual != "supports")
     assert small.tone == ("supports" if usual == "supports" else "unsettled")
     why = _otherwise(weigh((most, among)), (most, among))
     assert (why is None) == (usual == "supports")
@@ -144,13 +134,13 @@ def test_only_the_goal_that_an_open_line_answers_is_open_for_it() -> None:
     held = held_line(instances(0.2))
     assert held is not None
     lines = (held, adversary_line(adversary(0.95), held.estimate))
-    goal = Goal("", "", "cannot say", TOO_FEW)
-    assert why_open(goal, TOO_FEW, lines) == goal
-    assert why_open(goal, TOO_FEW, lines, ("adversary",)).why.startswith("Only 20\u00a0% of this attention")
+    goal = Goal("", "", "cannot say", "Too few.", "not settled")
+    assert why_open(goal, lines) == goal
+    assert why_open(goal, lines, ("adversary",)).why.startswith("Only 20\u00a0% of this attention")
 
 
 def test_a_share_that_is_not_given_changes_nothing() -> None:
-    assert freedom("mixed", "Some.", None, "x") == ("mixed", "Some.")
+    assert freedom("mixed", "Some.", None, "x") == Reading("mixed", "Some.")
 
 
 @pytest.mark.parametrize(("captured", "no"), [(0.1, True), (0.6, False)])

@@ -134,7 +134,7 @@ def test_a_search_that_finds_little_is_no_proof_that_there_is_little(proved, ton
     columns |= {measure.column: [True] * count for measure in Adversary().measures if measure.statistic == "fraction"}
     columns |= {"upper": columns["lower"] if proved else [None] * count, "not_judged": [None] * count}
     columns |= {"adversarial_probabilities": [[0.5, 0.5]] * count, "predicted": [0] * count}
-    line = adversary_line(Findings("adversary", Adversary().measures, pa.table(columns)))
+    line = adversary_line(Findings("adversary", Adversary().measures, pa.table(columns), {"epsilon": 0.01}))
     assert line.tone == tone
     assert ("proves nothing" in line.reading) == (not proved)
 

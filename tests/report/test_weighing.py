@@ -6,7 +6,7 @@ import pytest
 
 from attentest.report.judge import _check, _one_reason, _reason
 from attentest.report.verdict import Goal, Line
-from attentest.report.weighing import CAUTIONS, REMARKS, bounded, remarks, weigh
+from attentest.report.weighing import bounded, cautions, remarks, remarks_by_tone, weigh
 from attentest.store.summary import Estimate
 
 #: A run in which everything that was always asked speaks for attention.
@@ -78,8 +78,8 @@ def test_no_single_one_of_the_new_tests_turns_the_headline_to_no() -> None:
 
 def test_a_caution_brings_its_words() -> None:
     yes = Goal("g", "r", "yes", "Because.")
-    cautioned = {caution.line for caution in CAUTIONS}
-    for caution in CAUTIONS:
+    cautioned = {caution.line for caution in cautions()}
+    for caution in cautions():
         found = bounded(yes, caution.goal, lines(**{caution.line: "against"}))
         assert found.answer == caution.best
         assert caution.why in found.why
@@ -103,7 +103,7 @@ def test_a_no_stays_a_no_with_its_own_reason() -> None:
 
 
 def test_the_closing_says_each_test_and_where_they_part() -> None:
-    for key, words in REMARKS.items():
+    for key, words in remarks_by_tone().items():
         for tone, sentence in words.items():
             asked = lines(**{key: tone})
             assert list(remarks(asked, weigh(asked))) == [sentence]

@@ -230,7 +230,7 @@ CHOICES = frozenset(
 
 def introduce(run: Run, terminal: Terminal) -> None:
     """What is about to happen, and every row that was left out."""
-    from attentest.report.verdict import items_of
+    from attentest.report.verdict import wording_of
 
     fields: dict[str, Any] = run.fields
     corpus, model = fields["corpus"], fields["model"]
@@ -241,7 +241,7 @@ def introduce(run: Run, terminal: Terminal) -> None:
         terminal.say(f"        partial: {corpus['partial']}")
     for line in corpus["left_out"]:
         terminal.say(f"        {line}")
-    where = f" over {items_of(fields)}s" if "structure" in model else ""
+    where = f" over {wording_of(fields).items}" if "structure" in model else ""
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
     writes = f", {model['decoder']} decoder" if model.get("decoder") else ""
     terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{writes}, {run.made}")

@@ -89,9 +89,9 @@ def explain(
         fields = None if alone else find_run(model, runs).record["fields"]
         from attentest.explaining import explain as explain_text
         from attentest.explaining import explain_translation
-        from attentest.report.verdict import writes
+        from attentest.report.verdict import task_of
 
-        if fields is not None and writes(fields):
+        if fields is not None and task_of(fields).writes:
             if second is not None or target is not None or interactions:
                 raise InputError(
                     "--second, --target and --interactions are not for a model that writes: leave them out."

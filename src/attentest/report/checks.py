@@ -19,10 +19,11 @@ from rich.text import Text
 from attentest.report.certificates import ABSORBING, OUTCOMES, Check, figure
 from attentest.report.saliency import short
 from attentest.report.tables import visible
-from attentest.report.verdict import of_steps, writes
+from attentest.report.verdict import wording_of
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["Checked", "checked", "checks_table", "checks_terminal"]
 
@@ -62,10 +63,9 @@ class Values:
     within: np.ndarray
     limit: float | None
 
-    @property
-    def texts(self) -> str:
-        """On how many texts."""
-        return f"{len(self.value):,} text" + "s" * (len(self.value) != 1)
+    def counted(self, wording: Wording) -> str:
+        """On how many texts, or steps."""
+        return wording.counted(len(self.value))
 
     @property
     def middle(self) -> float:
@@ -83,11 +83,13 @@ class Values:
         return float(self.within.mean())
 
 
-def checked(certificates: Findings | None, randomisation: Findings | None = None) -> list[Checked]:
+def checked(
+    certificates: Findings | None, randomisation: Findings | None = None, wording: Wording = TEXTS
+) -> list[Checked]:
     """Every explainer of the findings with what was checked of it, in the order of the findings."""
     by_name: dict[str, list[Check]] = {}
     for name in () if certificates is None else pc.unique(certificates.table["explainer"]).to_pylist():
-        by_name[name] = list(_sentences(dict(_values(certificates, name))))
+        by_name[name] = list(_sentences(dict(_values(certificates, name)), wording))
     for name, check in _random(randomisation):
         by_name.setdefault(name, []).append(check)
     return [Checked(short(name, list(by_name)), tuple(checks)) for name, checks in by_name.items() if checks]
@@ -103,30 +105,31 @@ def _values(certificates: Findings | None, explainer: str) -> Iterator[tuple[str
         yield check, Values(of["value"].to_numpy(), within, of["limit"][0].as_py())
 
 
-def _sentences(found: Mapping[str, Values]) -> Iterator[Check]:
+def _sentences(found: Mapping[str, Values], wording: Wording) -> Iterator[Check]:
     left = dict(found)
     for name in ("completeness_gap", "summation_gap"):
         if name in left:
-            yield _sum(left.pop(name), left.pop("steps", None), left.pop("complete", None))
+            yield _sum(left.pop(name), left.pop("steps", None), left.pop("complete", None), wording)
     if "conservation_gap" in left:
         absorbed = {name: left.pop(f"absorbed_{name}", None) for name in ABSORBING}
-        yield _conserved(left.pop("conservation_gap"), absorbed)
+        yield _conserved(left.pop("conservation_gap"), absorbed, wording)
     if "exact" in left:
         exact = float(left.pop("exact").value.mean())
-        yield Check(f"Exact Shapley values for {_percent(exact)} of texts, estimates for the others.", "note")
+        yield Check(f"Exact Shapley values for {_percent(exact)} of {wording.units}, estimates for the others.", "note")
     if "loop_gap" in left:
-        yield _loop(left.pop("loop_gap"))
+        yield _loop(left.pop("loop_gap"), wording)
     repeat, alone = left.pop("repeat_gap", None), left.pop("alone_gap", None)
     for name, values in left.items():
         said = SAID.get(name, name.replace("_", " "))
         yield Check(f"{said[0].upper()}{said[1:]}: {figure(values.middle)} in the middle.", "note")
     if repeat is not None:
-        yield _repeated(repeat, alone)
+        yield _repeated(repeat, alone, wording)
 
 
-def _sum(gap: Values, steps: Values | None, complete: Values | None) -> Check:
+def _sum(gap: Values, steps: Values | None, complete: Values | None, wording: Wording) -> Check:
     whole = bool(gap.within.all())
-    words = f"Adds up to F(text) − F(no words) within {_percent(gap.limit or 0)} for {_percent(gap.share)} of texts"
+    words = f"Adds up to F(text) − F(no words) within {_percent(gap.limit or 0)}"
+    words += f" for {_percent(gap.share)} of {wording.units}"
     if not whole:
         words += f" (it misses {_percent(gap.middle)} in the middle, {_percent(gap.most)} at most"
         words += ", which its tolerance allows)" if _all(complete) else ")"
@@ -139,30 +142,33 @@ def _all(answers: Values | None) -> bool:
     return answers is not None and bool((answers.value == 1).all())
 
 
-def _conserved(gap: Values, absorbed: Mapping[str, Values | None]) -> Check:
+def _conserved(gap: Values, absorbed: Mapping[str, Values | None], wording: Wording) -> Check:
     means = {ABSORBING[name]: _percent(float(v.value.mean())) for name, v in absorbed.items() if v is not None}
     shares = ", ".join(f"{share} by {who}" for who, share in means.items())
     words = f"Relevance absorbed, on average: {shares}. With that it" if shares else "Relevance"
     if gap.within.all():
-        return Check(f"{words} adds up to the output for every text.", "holds")
-    return Check(f"{words} adds up to the output for {_percent(gap.share)} of texts only.", "fails")
+        return Check(f"{words} adds up to the output for every {wording.unit}.", "holds")
+    return Check(f"{words} adds up to the output for {_percent(gap.share)} of {wording.units} only.", "fails")
 
 
-def _loop(gap: Values) -> Check:
+def _loop(gap: Values, wording: Wording) -> Check:
+    on = gap.counted(wording)
     if gap.within.all():
-        return Check(f"Equal to a loop over the words on {gap.texts}, largest gap {_little(gap.most)}.", "holds")
-    words = f"Differs from a loop over the words by up to {_percent(gap.most)} of the largest score, on {gap.texts}."
+        return Check(f"Equal to a loop over the words on {on}, largest gap {_little(gap.most)}.", "holds")
+    words = f"Differs from a loop over the words by up to {_percent(gap.most)} of the largest score, on {on}."
     return Check(words, "fails")
 
 
-def _repeated(repeat: Values, alone: Values | None) -> Check:
+def _repeated(repeat: Values, alone: Values | None, wording: Wording) -> Check:
+    on = repeat.counted(wording)
     if not repeat.within.all():
-        words = f"Computed again, scores differ by up to {_percent(repeat.most)} of the largest, on {repeat.texts}."
+        words = f"Computed again, scores differ by up to {_percent(repeat.most)} of the largest, on {on}."
         return Check(words, "fails")
     if alone is None or alone.within.all():
         near = "" if alone is None or alone.most == 0 else f", within {_little(alone.most)}"
-        return Check(f"Computed again by themselves, {repeat.texts} score the same{near}.", "holds")
-    words = f"By themselves, texts score differently by up to {_percent(alone.most)} of the largest, on {alone.texts}."
+        return Check(f"Computed again by themselves, {on} score the same{near}.", "holds")
+    words = f"By themselves, {wording.units} score differently by up to {_percent(alone.most)} of the largest, on "
+    words += f"{alone.counted(wording)}."
     return Check(words, "fails")
 
 
@@ -197,18 +203,21 @@ def _little(value: float) -> str:
     return f"{digits}e−{-int(power)}"
 
 
-def checks_table(certificates: Findings | None, randomisation: Findings | None = None) -> list[dict[str, Any]]:
+def checks_table(
+    certificates: Findings | None, randomisation: Findings | None = None, wording: Wording = TEXTS
+) -> list[dict[str, Any]]:
     """The same as text, with a sign for each explainer that needs no colour."""
     return [
         {"words": one.words, "sign": OUTCOMES[one.outcome][0], "outcome": one.outcome, "sentence": one.sentence}
-        for one in checked(certificates, randomisation)
+        for one in checked(certificates, randomisation, wording)
     ]
 
 
 def checks_terminal(run: RunFolder) -> Table | None:
     """The same for the terminal; None where the run did not ask."""
     names = (run.named("certificates"), run.named("randomisation"))
-    found = checks_table(*(None if name is None else run.findings(name) for name in names))
+    certificates, randomisation = (None if name is None else run.findings(name) for name in names)
+    found = checks_table(certificates, randomisation, wording_of(run.record["fields"]))
     if not found:
         return None
     title = "What was checked of the explainers' scores"
@@ -217,7 +226,6 @@ def checks_terminal(run: RunFolder) -> Table | None:
     table.add_column("What came out", overflow="fold")
     for row in found:
         symbol, colour = OUTCOMES[row["outcome"]]
-        said = of_steps(row["sentence"]) if writes(run.record["fields"]) else row["sentence"]
-        words = Text.assemble((f"{symbol} ", colour), visible(said))
+        words = Text.assemble((f"{symbol} ", colour), visible(row["sentence"]))
         table.add_row(Text(visible(row["words"])), words)
     return table

@@ -15,6 +15,7 @@ from attentest.report.thresholds import said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["ORDERS", "erasure_table", "order_line"]
 
@@ -35,17 +36,18 @@ COLUMNS = (
 )
 #: What it means that a text never flips, where that is proved and where it is not.
 NEVER = {
-    True: "In {} of texts no set of weights flips the decision, because every state speaks for it.",
-    False: "In {} of texts no order flips the decision.",
+    True: "In {share} of {units} no set of weights flips the decision, because every state speaks for it.",
+    False: "In {share} of {units} no order flips the decision.",
 }
 #: Whether the smallest set is proved to be, everywhere or not.
 PROVED = {
     True: "The smallest set is proved to be the smallest.",
-    False: "The smallest set is proved to be the smallest in {} of texts; elsewhere it is the smallest that was found.",
+    False: "The smallest set is proved to be the smallest in {share} of {units}; elsewhere it is the smallest that was "
+    "found.",
 }
 
 
-def order_line(flip_sets: Findings, on_words: Estimate | None = None) -> Line | None:
+def order_line(flip_sets: Findings, on_words: Estimate | None = None, wording: Wording = TEXTS) -> Line | None:
     """Does attention rank weights well? How early decisions flip, between a random order and the smallest set."""
     share = _share(flip_sets)
     if share is None:
@@ -58,19 +60,21 @@ def order_line(flip_sets: Findings, on_words: Estimate | None = None) -> Line | 
     }
     # A large weight is a large part of the output whatever it stands on: this can speak against attention, not for it.
     tone: Tone = tone_of("order", share)
-    tone, told = freedom(tone, said(words, tone, share), on_words, "Removed are weights of words")
-    shown: Tone = "context" if tone == "supports" else tone
+    told = freedom(
+        tone, said(words, tone, share, wording), on_words, f"Removed are weights of {wording.items}", wording
+    )
+    shown: Tone = "context" if told.tone == "supports" else told.tone
     orders = ("attention", "gradient_x_attention", "random")
     own, beside, chance = (estimate(flip_sets, f"{order}.times_counted") for order in orders)
     never = estimate(flip_sets, "smallest.never")
     reading = (
-        f"{told} Attention’s order takes {own.value:.1f} times as many weights as the smallest "
+        f"{told.words} Attention’s order takes {own.value:.1f} times as many weights as the smallest "
         f"set (all, where it never flips), gradient × attention {beside.value:.1f}, a random order {chance.value:.1f}; "
         f"{value_of(never, 'fraction')} of decisions flip under none."
     )
     question = "Do the largest weights hold the decision? (flip sets)"
     result = f"{share} of the way from a random order to the smallest set"
-    return Line("order", question, result, reading, shown, share, "states")
+    return Line("order", question, result, reading, shown, share, "states", held=told.held)
 
 
 def _share(flip_sets: Findings) -> Estimate | None:
@@ -91,7 +95,7 @@ def _share(flip_sets: Findings) -> Estimate | None:
     return estimated(np.where(np.isnan(shares), shares[0], shares), len(judged), len(sample) - len(judged))
 
 
-def erasure_table(flip_sets: Findings | None) -> dict[str, Any] | None:
+def erasure_table(flip_sets: Findings | None, wording: Wording = TEXTS) -> dict[str, Any] | None:
     """Every order with both papers' ways of counting texts that never flip, as text; None where there is none."""
     if flip_sets is None or not estimate(flip_sets, "smallest.never").judged:
         return None
@@ -103,8 +107,8 @@ def erasure_table(flip_sets: Findings | None) -> dict[str, Any] | None:
     return {
         "heads": [head for _, _, head in COLUMNS],
         "rows": rows,
-        "never": NEVER[proved.value == 1].format(value_of(never, "fraction")),
-        "proved": PROVED[proved.value == 1].format(value_of(proved, "fraction")),
+        "never": NEVER[proved.value == 1].format(share=value_of(never, "fraction"), units=wording.units),
+        "proved": PROVED[proved.value == 1].format(share=value_of(proved, "fraction"), units=wording.units),
     }
 
 

@@ -25,6 +25,7 @@ from attentest.report.saliency import RANDOM, REMOVED, Compared, short
 from attentest.report.tables import in_words, visible
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate, estimate
+from attentest.tasks import TEXTS, Wording
 
 __all__ = [
     "POINTS",
@@ -46,7 +47,8 @@ __all__ = [
 POINTS = 1500
 PAIRS = ("attention~gradient", "attention~leave_one_out", "gradient~leave_one_out")
 LN2 = math.log(2)
-ALL = "all texts"
+#: The class of what is drawn for all classes together; nobody reads it.
+ALL = "all"
 #: Okabe & Ito's colours, which people with any colour vision can tell apart, without the palest two.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#56B4E9", "#E69F00")
 INK, MUTED, PALE, GRID = "#1F2933", "#5F6B7A", "#C3CCD6", "#E6EAEF"
@@ -102,14 +104,16 @@ class Palette:
         return alt.Color("class:N", scale=scale, legend=shown)
 
 
-def tau_histograms(agreement: Findings, palette: Palette, *, columns: int = 3) -> alt.ConcatChart:
+def tau_histograms(
+    agreement: Findings, palette: Palette, wording: Wording = TEXTS, *, columns: int = 3
+) -> alt.ConcatChart:
     """Kendall τ per predicted class, a panel for each pair, with its mean and the share significant."""
     judged = {pair: _judged(agreement.rows({"pair": pair}), "tau", "significant") for pair in PAIRS}
-    panels = [_tau_panel(pair, rows, palette) for pair, rows in judged.items() if len(rows["tau"])]
+    panels = [_tau_panel(pair, rows, palette, wording) for pair, rows in judged.items() if len(rows["tau"])]
     return _styled(alt.concat(*panels, columns=columns, spacing=28).resolve_scale(y="shared"))
 
 
-def _tau_panel(pair: str, rows: Columns, palette: Palette) -> alt.LayerChart:
+def _tau_panel(pair: str, rows: Columns, palette: Palette, wording: Wording) -> alt.LayerChart:
     tau, group = rows["tau"], palette.groups(rows["predicted"])
     each = {palette.names[g]: group == g for g in np.unique(group).tolist()}
     drawn = each if len(each) <= 3 else {ALL: group >= 0}
@@ -117,7 +121,7 @@ def _tau_panel(pair: str, rows: Columns, palette: Palette) -> alt.LayerChart:
     steps = [row for name, chosen in drawn.items() for row in _steps(tau[chosen], edges, name)]
     colour = palette.encoding(ALL, legend=False)
     x = alt.X("x:Q", title="Kendall τ", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(tickCount=5, grid=False))
-    y = alt.Y("share:Q", stack=None, title="share of texts", axis=alt.Axis(format=".0%", tickCount=4))
+    y = alt.Y("share:Q", stack=None, title=f"share of {wording.units}", axis=alt.Axis(format=".0%", tickCount=4))
     area = alt.Chart(_data(steps)).mark_area(interpolate="step-after", fillOpacity=0.28, line={"strokeWidth": 1.6})
     layers = [alt.Chart(_data([{"x": 0}])).mark_rule(color=PALE).encode(x), area.encode(x, y, colour)]
     for line, (name, chosen) in enumerate(each.items()):
@@ -131,7 +135,7 @@ def _tau_panel(pair: str, rows: Columns, palette: Palette) -> alt.LayerChart:
     return alt.layer(*layers, title=alt.Title(title, frame="group"), width=262, height=170)
 
 
-def permutation_by_max_attention(permutation: Findings, palette: Palette) -> alt.LayerChart:
+def permutation_by_max_attention(permutation: Findings, palette: Palette, wording: Wording = TEXTS) -> alt.LayerChart:
     """Median Δŷ under permuted attention by max attention and predicted class: points, box and median."""
     rows = _judged(permutation.table, "median_change", "max_attention")
     change, group = rows["median_change"], palette.groups(rows["predicted"])
@@ -140,7 +144,7 @@ def permutation_by_max_attention(permutation: Findings, palette: Palette) -> alt
     lane = np.minimum((rows["max_attention"] * 4).astype(int), 3) * lanes + (group if lanes > 1 else 0)
     heights = np.array([b + 0.4 - half * (2 * k + 1) for b in range(4) for k in range(lanes)])
     y = heights[lane]
-    boxes: Rows = [{"y": 3.5, "n": "texts"}]
+    boxes: Rows = [{"y": 3.5, "n": wording.units}]
     for i, height in enumerate(heights.tolist()):
         values = change[lane == i]
         boxes.append({"y": height, "n": f"{len(values):,}"})
@@ -179,14 +183,14 @@ def _holds(findings: Findings, column: str) -> bool:
     return column in findings.table.column_names and len(_judged(findings.table, column)[column]) > 0
 
 
-def divergence_histogram(adversary: Findings) -> alt.LayerChart:
+def divergence_histogram(adversary: Findings, wording: Wording = TEXTS) -> alt.LayerChart:
     """ε-max JSD, filled; where it is certified, what the published search reaches stands beside it, as a line."""
     lower, found = (_judged(adversary.table, name)[name] for name in ("lower", "searched_divergence"))
     proved = certified(adversary)
     names = ["found by searching"] if not proved else ["certified", *["found by the search"] * searched(adversary)]
     edges, reached = np.linspace(0, LN2, 23), "largest" if proved else "largest found"
     x = alt.X("x:Q", title=f"{reached} divergence that keeps the prediction (JSD)", scale=_up_to(0.72))
-    y = alt.Y("share:Q", stack=None, title="share of texts", axis=alt.Axis(format=".0%", tickCount=5))
+    y = alt.Y("share:Q", stack=None, title=f"share of {wording.units}", axis=alt.Axis(format=".0%", tickCount=5))
     scale = alt.Scale(domain=names, range=["#9DB2C9", INK][: len(names)])
     colour = alt.Color("class:N", scale=scale, legend=alt.Legend(symbolType="square"))
     steps = [alt.Chart(_data(_steps(each, edges, name))) for each, name in zip((lower, found), names, strict=False)]
@@ -221,7 +225,7 @@ def searched_against_certified(adversary: Findings, palette: Palette) -> alt.Lay
     return _styled(alt.layer(*layers, width=300, height=300))
 
 
-def agreement_overview(agreement: Findings) -> alt.LayerChart:
+def agreement_overview(agreement: Findings, wording: Wording = TEXTS) -> alt.LayerChart:
     """For every pair of scores, the effect captured by the top words and mean τ, with 95 % intervals."""
     kinds = {"captured": "effect captured by the top words", "tau": "Kendall τ"}
     kinds = {column: words for column, words in kinds.items() if column in agreement.table.column_names}
@@ -234,7 +238,7 @@ def agreement_overview(agreement: Findings) -> alt.LayerChart:
     names = list(kinds.values())
     scale = alt.Scale(domain=names, range=[INK, ACCENT][-len(names) :])
     colour = alt.Color("class:N", scale=scale, legend=alt.Legend(columns=1, symbolType="circle"))
-    x = alt.X("value:Q", title="mean over texts, with 95 % interval", axis=alt.Axis(tickCount=4))
+    x = alt.X("value:Q", title=f"mean over {wording.units}, with 95 % interval", axis=alt.Axis(tickCount=4))
     return _intervals(rows, x, colour, names, _reference("x", 0, ""), 175)
 
 

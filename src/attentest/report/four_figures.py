@@ -33,6 +33,7 @@ from attentest.report.four_tests import adversaries, guided, without_attention
 from attentest.report.seeds import MACRO, Seeds, judged_rows, scores
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["guide_scores", "imitation_curve", "seed_violins"]
 
@@ -50,20 +51,22 @@ MARKS = {
 }
 
 
-def seed_violins(seed_variance: Findings, *, columns: int = 2) -> alt.ConcatChart:
+def seed_violins(seed_variance: Findings, wording: Wording = TEXTS, *, columns: int = 2) -> alt.ConcatChart:
     """How far attention and predictions lie from other seeds', by the largest weight: density and median."""
     rows = _judged(seed_variance.table, "attention_jsd", "prediction_tvd", "max_attention")
     bins = np.minimum((rows["max_attention"] * len(BINS)).astype(int), len(BINS) - 1)
     panels = [
-        _violins(rows["attention_jsd"], bins, LN2, "attention: JSD to other seeds", labelled=True),
-        _violins(rows["prediction_tvd"], bins, 1.0, "predictions: TVD to other seeds", labelled=columns == 1),
+        _violins(rows["attention_jsd"], bins, LN2, "attention: JSD to other seeds", wording, labelled=True),
+        _violins(rows["prediction_tvd"], bins, 1.0, "predictions: TVD to other seeds", wording, labelled=columns == 1),
     ]
     return _styled(alt.concat(*panels, columns=columns, spacing=24))
 
 
-def _violins(values: np.ndarray, bins: np.ndarray, top: float, title: str, *, labelled: bool) -> alt.LayerChart:
+def _violins(
+    values: np.ndarray, bins: np.ndarray, top: float, title: str, wording: Wording, *, labelled: bool
+) -> alt.LayerChart:
     outline: Rows = []
-    marks: Rows = [{"y": len(BINS) - 0.5, "n": "texts"}]
+    marks: Rows = [{"y": len(BINS) - 0.5, "n": wording.units}]
     for lane in range(len(BINS)):
         inside = values[bins == lane]
         marks.append({"y": float(lane), "n": f"{len(inside):,}"})

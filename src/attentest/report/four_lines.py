@@ -7,7 +7,6 @@ another seed alone would make of it, where ``seed_variance`` says so.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from functools import reduce
 
@@ -21,6 +20,7 @@ from attentest.report.thresholds import FEWEST, THRESHOLDS, said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["Reach", "carries_line", "luck_line", "needed_line", "unique_line"]
 
@@ -29,7 +29,7 @@ LN2 = math.log(2)
 ROOM = 0.05
 
 
-def needed_line(trained_uniform: Findings, seeds: Seeds | None) -> Line:
+def needed_line(trained_uniform: Findings, seeds: Seeds | None, wording: Wording = TEXTS) -> Line:
     """Is attention needed at all? What a model loses that is trained without it."""
     lost, own, even = (estimate(trained_uniform, m) for m in ("lost", "accuracy", "accuracy_uniform"))
     words = {
@@ -44,50 +44,51 @@ def needed_line(trained_uniform: Findings, seeds: Seeds | None) -> Line:
         tone = "unsettled"
         doubt = f"Other seeds of the model do better than this one ({usual:.3f} in the mean): its loss may be luck."
     reading = (
-        f"{doubt or said(words, tone, lost)} Accuracy {own.value:.3f} with attention, {even.value:.3f} without. This "
-        "is about the task, not about what this model does with its attention."
+        f"{doubt or said(words, tone, lost, wording)} Accuracy {own.value:.3f} with attention, {even.value:.3f} "
+        "without. This is about the task, not about what this model does with its attention."
     )
     question = "Is attention needed at all? (trained with uniform weights)"
     return Line("needed", question, f"{lost} of accuracy lost".replace("-", "−"), reading, tone, lost, "states")
 
 
-def luck_line(seed_variance: Findings, seeds: Seeds) -> Line:
+def luck_line(seed_variance: Findings, seeds: Seeds, wording: Wording = TEXTS) -> Line:
     """How much of attention is luck? How often another seed puts another word first."""
     changed = with_seeds(seed_variance, "top_changed")
     words = {
-        "supports": "Other trainings put the same word first: little of this attention is luck.",
-        "against": "Another training would more often than not put another word first: what is shown is this "
-        "training’s, not the task’s.",
-        "mixed": "Another training would often put another word first.",
+        "supports": f"Other trainings put the same {wording.item} first: little of this attention is luck.",
+        "against": f"Another training would more often than not put another {wording.item} first: what is shown is "
+        "this training’s, not the task’s.",
+        "mixed": f"Another training would often put another {wording.item} first.",
     }
     tone = tone_of("luck", changed)
     spread = f" ({seeds.each_jsd.min():.2f} to {seeds.each_jsd.max():.2f} by seed)" if seeds.others > 1 else ""
     reading = (
-        f"{said(words, tone, changed)} From seed to seed attention moves by a JSD of {seeds.jsd.value:.2f}{spread}, "
-        f"predictions by a TVD of {seeds.tvd.value:.3f}."
+        f"{said(words, tone, changed, wording)} From seed to seed attention moves by a JSD of {seeds.jsd.value:.2f}"
+        f"{spread}, predictions by a TVD of {seeds.tvd.value:.3f}."
     )
     question = "How much of attention is luck? (other seeds)"
-    result = f"{changed} of other seeds put another word first ({seeds.others} of them)"
+    result = f"{changed} of other seeds put another {wording.item} first ({seeds.others} of them)"
     return Line("luck", question, result, reading, tone, changed, "setting")
 
 
-def carries_line(guide: Findings, seeds: Seeds | None) -> Line:
+def carries_line(guide: Findings, seeds: Seeds | None, wording: Wording = TEXTS) -> Line:
     """Does attention carry information? What a model of single words gains from it."""
     gained, own, adversary = (estimate(guide, m) for m in ("gained", "over_own", "over_adversary"))
     room = _room(guide)
+    simple = f"A simple model that sees single {wording.items}"
     words = {
-        "supports": "A simple model that sees single words predicts better with these weights than with uniform ones: "
-        "they carry information about the words.",
-        "against": "A simple model that sees single words gains nothing from these weights.",
-        "mixed": "A simple model that sees single words gains a little from these weights.",
+        "supports": f"{simple} predicts better with these weights than with uniform ones: they carry information about "
+        f"the {wording.items}.",
+        "against": f"{simple} gains nothing from these weights.",
+        "mixed": f"{simple} gains a little from these weights.",
     }
     tone, doubt = _beyond_luck(tone_of("gained", gained), gained, seeds)
     if not gained.low > 0 and room.judged >= FEWEST and room.high <= THRESHOLDS["gained"].supports:
         tone = "context"
         doubt = "The simple model does as well as this one without any weights, so that there was nothing to gain."
     reading = (
-        f"{doubt or said(words, tone, gained)} Beside weights that it learns itself it gains {_signed(own)}, beside an "
-        f"adversary’s {_signed(adversary)}."
+        f"{doubt or said(words, tone, gained, wording)} Beside weights that it learns itself it gains {_signed(own)}, "
+        f"beside an adversary’s {_signed(adversary)}."
     )
     question = "Do the weights help another model? (guide of a simple one)"
     return Line(
@@ -96,7 +97,10 @@ def carries_line(guide: Findings, seeds: Seeds | None) -> Line:
 
 
 def unique_line(
-    adversarial_training: Findings, seed_variance: Findings | None, guide: Findings | None = None
+    adversarial_training: Findings,
+    seed_variance: Findings | None,
+    guide: Findings | None = None,
+    wording: Wording = TEXTS,
 ) -> Line | None:
     """Could a whole model attend otherwise and predict the same? Read against what another seed does."""
     question = "Could a model be trained to attend otherwise, with the same predictions? (trained adversary)"
@@ -125,7 +129,7 @@ def unique_line(
         "mixed": "In part: adversaries attend further away than another seed, and their predictions stay as close.",
     }
     tone: Tone = tone_of("free", reach.share)
-    reading = said(words, tone, reach.share)
+    reading = said(words, tone, reach.share, wording)
     if tone_of("free", reach.trained) != tone:
         tone = "unsettled"
         reading = (
@@ -236,8 +240,7 @@ def _beyond_luck(tone: Tone, found: Estimate, seeds: Seeds | None) -> tuple[Tone
 
 def _is_rival(guide: Findings, adversarial_training: Findings, reach: Reach) -> bool:
     """Whether the adversary that guides the simple model is one that predicts as alike as another seed does."""
-    given = re.search(r"\bweight=([0-9.e+-]+)", guide.challenge)
-    weight = f"{float(given[1]) if given else 0.01:g}"
+    weight = f"{guide.parameters['weight']:g}"
     known = weight in weights_of(adversarial_training)
     return known and estimate(adversarial_training, f"{weight}.tvd").value <= reach.tvd
 

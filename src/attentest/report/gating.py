@@ -5,11 +5,12 @@ from __future__ import annotations
 from attentest.report.verdict import Line
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["gating_line"]
 
 
-def gating_line(gating: Findings) -> Line:
+def gating_line(gating: Findings, wording: Wording = TEXTS) -> Line:
     """Says how attention works, not whether to trust it: it is context, and weighs nothing."""
     asked = any(measure.column == "query_jsd" for measure in gating.measures)
     gate = estimate(gating, "gate")
@@ -17,18 +18,20 @@ def gating_line(gating: Findings) -> Line:
         told, reading = _of_a_query(gating)
         result = f"another query moves the weights by {told} JSD"
     else:
-        told, result, reading = gate, f"{gate} of texts are gated", _of_one_text(gate, estimate(gating, "rest_jsd"))
-    question = "Does a word's weight depend on its own state alone? (gating)"
+        told, result = gate, f"{gate} of {wording.units} are gated"
+        reading = _of_one_text(gate, estimate(gating, "rest_jsd"), wording)
+    question = f"Does a {wording.item}'s weight depend on its own state alone? (gating)"
     return Line("gating", question, result, reading, "context", told, "setting")
 
 
-def _of_one_text(gate: Estimate, rest: Estimate) -> str:
+def _of_one_text(gate: Estimate, rest: Estimate, wording: Wording) -> str:
     if gate.value == 1:
         return (
-            "Attention is a gate here: it lets each state through by that state alone. The other words reach a weight "
-            "only through what the encoder made of them."
+            "Attention is a gate here: it lets each state through by that state alone. The other "
+            f"{wording.items} reach a weight only through what the encoder made of them."
         )
-    return f"No gate: when the other states are swapped, weights move among the words kept, by {rest.value:.3f} JSD."
+    kept = f"weights move among the {wording.items} kept, by {rest.value:.3f} JSD"
+    return f"No gate: when the other states are swapped, {kept}."
 
 
 def _of_a_query(gating: Findings) -> tuple[Estimate, str]:

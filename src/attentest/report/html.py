@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jinja2
@@ -12,11 +11,8 @@ from attentest.report.tables import visible
 __all__ = ["environment"]
 
 
-def environment(told: Callable[[str], str] = str, **known: Any) -> jinja2.Environment:
-    """The templates of this package; ``known`` names what all of them may use.
-
-    The filter ``told`` says the page's own sentences in other words, where rows are not texts.
-    """
+def environment(**known: Any) -> jinja2.Environment:
+    """The templates of this package; ``known`` names what all of them may use."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("attentest.report", "templates"),
         autoescape=True,
@@ -26,7 +22,6 @@ def environment(told: Callable[[str], str] = str, **known: Any) -> jinja2.Enviro
         lstrip_blocks=True,
     )
     made.globals |= known
-    made.filters["told"] = lambda text: type(text)(told(str(text)))
     return made
 
 

@@ -6,17 +6,17 @@ How the lines are weighed against each other stands in weighing.py; here every g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from attentest.errors import StorageError
 from attentest.report.also import also_measured
-from attentest.report.held import DEPENDENCE, is_open, why_open
+from attentest.report.held import DEPENDENCE, why_open
 from attentest.report.lines import lines_of
 from attentest.report.thresholds import FEWEST, THRESHOLDS, percent
-from attentest.report.verdict import Goal, Line, Verdict, items_of, of_steps, writes
+from attentest.report.verdict import Goal, Line, Open, Verdict, task_of, wording_of
 from attentest.report.weighing import UNKNOWN, UNSETTLED, Weighed, bounded, remarks, weigh
 from attentest.store.folder import RunFolder
 from attentest.store.summary import sentences_of
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["judge", "weigh"]
 
@@ -35,11 +35,9 @@ FORCED = (
 )
 TOGETHER = "Steps of one sentence are not independent: intervals draw whole sentences, or count steps as fewer."
 
-NOT_RUN = "The challenges that answer this were not run, or could judge no text."
 #: What a verdict cannot do without: one of each.
 DECIDING = (("uniform", "permutation"), ("agreement",))
 RUN_ALL = "run the audit without naming challenges (--challenge)."
-TOO_FEW = "Too few texts, or too close to a threshold, to say."
 
 
 def judge(run: RunFolder) -> Verdict:
@@ -47,38 +45,43 @@ def judge(run: RunFolder) -> Verdict:
     name = run.named("instances")
     if name is None:
         raise StorageError(f"{run.path} has no finished findings yet. Run the same audit again to complete it.")
-    lines = tuple(lines_of(run))
+    fields = run.record["fields"]
+    wording, lines = wording_of(fields), tuple(lines_of(run))
     weighed = weigh(lines)
     better = next((line.better for line in lines if line.key == "saliency"), ())
-    reason = bounded(_reason(weighed, better), "reason", lines)
-    check = bounded(_check(weighed), "check", lines)
-    one = bounded(_one_reason(weighed, reason, lines), "one", lines)
+    reason = bounded(_reason(weighed, better, wording), "reason", lines, wording)
+    check = bounded(_check(weighed, wording), "check", lines, wording)
+    one = bounded(_one_reason(weighed, reason, lines, wording), "one", lines, wording)
     answers = ((reason, DEPENDENCE), (check, DEPENDENCE), (one, (*DEPENDENCE, "adversary")))
-    goals = tuple(why_open(goal, TOO_FEW, lines, keys) for goal, keys in answers)
-    fields = run.record["fields"]
-    sentences = sentences_of(run.findings(name).table) if writes(fields) else None
-    closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())))
+    goals = tuple(why_open(goal, lines, keys, wording) for goal, keys in answers)
+    sentences = sentences_of(run.findings(name).table)
+    closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())), wording)
     also = tuple(also_measured(run, {line.findings for line in lines}))
-    verdict = Verdict(_headline(goals[0], fields.get("challenges")), lines, goals, closing, LIMITS, also)
-    if writes(fields):
-        return replace(verdict.told(of_steps), limits=(*LIMITS, FORCED, TOGETHER))
-    items = items_of(fields)
-    return verdict if items == "word" else verdict.said_of(items)
+    limits = (*LIMITS, FORCED, TOGETHER) if task_of(fields).writes else LIMITS
+    return Verdict(_headline(goals[0], fields.get("challenges"), wording), lines, goals, closing, limits, also)
 
 
-def _open(said: Sequence[str]) -> str | None:
-    """Why a goal cannot be answered from what was weighed, or None when it can."""
+def _open(said: Sequence[str]) -> Open:
+    """Why a goal cannot be answered from what was weighed, empty when it can."""
     if "against" in said:
-        return None
-    return NOT_RUN if UNKNOWN in said else TOO_FEW if UNSETTLED in said else None
+        return ""
+    return "not run" if UNKNOWN in said else "not settled" if UNSETTLED in said else ""
 
 
-def _broken(weighed: Weighed, *parts: str) -> str:
+def _cannot_say(goal: str, reader: str, why: Open, wording: Wording) -> Goal:
+    words = {
+        "not run": f"The challenges that answer this were not run, or could judge no {wording.unit}.",
+        "not settled": f"Too few {wording.units}, or too close to a threshold, to say.",
+    }
+    return Goal(goal, reader, "cannot say", words[why], why)
+
+
+def _broken(weighed: Weighed, wording: Wording, *parts: str) -> str:
     """What speaks against, in words."""
     words = {
         "depends": "the prediction hardly depends on the weights",
         "ranks": "the weights do not rank the states the output is made of",
-        "stands": "the states they weigh do not stand for the words below them",
+        "stands": f"the states they weigh do not stand for the {wording.items} below them",
     }
     return ", and ".join(words[part] for part in parts if getattr(weighed, part) == "against")
 
@@ -90,29 +93,29 @@ def _instead(better: Sequence[str]) -> str:
     return "Show nothing instead until something is found to beat a random order."
 
 
-def _reason(weighed: Weighed, better: Sequence[str] = ()) -> Goal:
-    goal, reader = "Say which input words mattered to a prediction", "a model developer"
+def _reason(weighed: Weighed, better: Sequence[str] = (), wording: Wording = TEXTS) -> Goal:
+    goal, reader = f"Say which input {wording.items} mattered to a prediction", "a model developer"
     said = (weighed.depends, weighed.ranks, weighed.stands)
-    if (why := _open(said)) is not None:
-        return Goal(goal, reader, "cannot say", why)
+    if still := _open(said):
+        return _cannot_say(goal, reader, still, wording)
     if "against" in said:
-        broken = _broken(weighed, "depends", "ranks", "stands")
+        broken = _broken(weighed, wording, "depends", "ranks", "stands")
         return Goal(goal, reader, "no", f"It would mislead: {broken}. {_instead(better)}")
     if set(said) == {"supports"}:
-        why = "The weights rank the states the output is made of, and those states still stand for their words."
-        return Goal(goal, reader, "yes", why)
+        stand = f"those states still stand for their {wording.items}"
+        return Goal(goal, reader, "yes", f"The weights rank the states the output is made of, and {stand}.")
     return Goal(
         goal, reader, "with care", "It points the right way only loosely; show deletion or gradients beside it."
     )
 
 
-def _check(weighed: Weighed) -> Goal:
+def _check(weighed: Weighed, wording: Wording = TEXTS) -> Goal:
     goal, reader = "Check that the model looks where it should", "the model's builder"
     said = (weighed.depends, weighed.ranks)
-    if (why := _open(said)) is not None:
-        return Goal(goal, reader, "cannot say", why)
+    if still := _open(said):
+        return _cannot_say(goal, reader, still, wording)
     if "against" in said:
-        broken = _broken(weighed, "depends", "ranks")
+        broken = _broken(weighed, wording, "depends", "ranks")
         why = f"Neither an odd nor a sensible focus means much: {broken}."
         return Goal(goal, reader, "no", why)
     if set(said) == {"supports"}:
@@ -121,20 +124,20 @@ def _check(weighed: Weighed) -> Goal:
     return Goal(goal, reader, "with care", "An odd focus is worth following up; a sensible one proves nothing.")
 
 
-def _one_reason(weighed: Weighed, reason: Goal, lines: tuple[Line, ...]) -> Goal:
+def _one_reason(weighed: Weighed, reason: Goal, lines: tuple[Line, ...], wording: Wording = TEXTS) -> Goal:
     goal, reader = "Present attention as the one reason for a decision", "someone the decision concerns"
-    if (why := _otherwise(weighed, lines)) is not None:
+    if (why := _otherwise(weighed, lines, wording)) is not None:
         return Goal(goal, reader, "no", why)
     if reason.answer == "no":
-        return Goal(goal, reader, "no", "It does not say which words mattered.")
+        return Goal(goal, reader, "no", f"It does not say which {wording.items} mattered.")
     if weighed.only != "supports" or reason.answer == "cannot say":
-        return Goal(goal, reader, "cannot say", NOT_RUN if weighed.only == UNKNOWN else TOO_FEW)
+        return _cannot_say(goal, reader, "not run" if weighed.only == UNKNOWN else "not settled", wording)
     if reason.answer == "yes":
         return Goal(goal, reader, "with care", "Few other attentions would do, but a ranking is not yet a reason.")
-    return Goal(goal, reader, "no", "It says only loosely which words mattered.")
+    return Goal(goal, reader, "no", f"It says only loosely which {wording.items} mattered.")
 
 
-def _otherwise(weighed: Weighed, lines: tuple[Line, ...]) -> str | None:
+def _otherwise(weighed: Weighed, lines: tuple[Line, ...], wording: Wording = TEXTS) -> str | None:
     """Why this attention is not the only one that would do, or None where that is not shown."""
     found = {line.key: line for line in lines}
     trained, single = found.get("unique"), found.get("adversary")
@@ -142,20 +145,20 @@ def _otherwise(weighed: Weighed, lines: tuple[Line, ...]) -> str | None:
         if trained.tone == "supports":
             return None
         return "A model that was trained to attend elsewhere predicts the same, within what another seed changes."
-    if single is None or is_open(single):
+    if single is None or single.held:
         return None
     free = single.estimate.judged >= FEWEST and single.estimate.low > THRESHOLDS["ratio"].supports
     if free or weighed.only in ("mixed", "against"):
         share = percent(single.estimate.value)
-        among = " among the words’ shares" if "held" in found else ""
+        among = f" among the {wording.items}’ shares" if "held" in found else ""
         why = f"Attentions that differ by {share} of the largest possible difference{among} predict the same."
         if trained is not None:
-            why = f"Models trained to attend elsewhere settled nothing; of single texts it is known: {why}"
+            why = f"Models trained to attend elsewhere settled nothing; of single {wording.units} it is known: {why}"
         return why
     return None
 
 
-def _headline(reason: Goal, asked: Sequence[str] | None) -> str:
+def _headline(reason: Goal, asked: Sequence[str] | None, wording: Wording = TEXTS) -> str:
     if reason.answer == "cannot say" and (missing := _not_asked(asked)):
         if len(missing) == len(DECIDING):
             return f"Nothing was asked that decides what this attention may be used for: {RUN_ALL}"
@@ -164,7 +167,7 @@ def _headline(reason: Goal, asked: Sequence[str] | None) -> str:
             f"{RUN_ALL}"
         )
     return {
-        "yes": "This attention may be shown as a ranking of the words that mattered.",
+        "yes": f"This attention may be shown as a ranking of the {wording.items} that mattered.",
         "with care": "This attention is a hint, not a reason: show it only beside deletion or gradients.",
         "no": "Do not show this attention as the reason for a prediction.",
         "cannot say": "There is too little to say what this attention may be used for.",
@@ -179,11 +182,13 @@ def _not_asked(asked: Sequence[str] | None) -> list[str]:
     return [" or ".join(either) for either in DECIDING if names.isdisjoint(either)]
 
 
-def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...], sentences: int) -> str:
+def _closing(
+    lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...], sentences: int, wording: Wording = TEXTS
+) -> str:
     least, most = (
         pick((line.estimate.judged for line in lines if line.key != "bleu"), default=0) for pick in (min, max)
     )
-    judged = f"{most} instances" if least == most else f"{least} to {most} instances"
+    judged = f"{most} {wording.units}" if least == most else f"{least} to {most} {wording.units}"
     judged += f" of {sentences:,} sentences" if sentences else ""
     depends = {
         "supports": "the predictions depend on the attention weights",
@@ -200,11 +205,11 @@ def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...],
         UNKNOWN: "whether the weights rank the states they are made of was not judged",
     }[weighed.ranks]
     stands = {
-        "supports": "states still stand for their words",
-        "mixed": "states stand for their words only in part",
-        "against": "states do not stand for their words",
-        UNSETTLED: "whether states stand for their words is not settled",
-        UNKNOWN: "whether states stand for their words was not judged",
+        "supports": f"states still stand for their {wording.items}",
+        "mixed": f"states stand for their {wording.items} only in part",
+        "against": f"states do not stand for their {wording.items}",
+        UNSETTLED: f"whether states stand for their {wording.items} is not settled",
+        UNKNOWN: f"whether states stand for their {wording.items} was not judged",
     }[weighed.stands]
     may = {
         "yes": "may",
@@ -214,9 +219,9 @@ def _closing(lines: tuple[Line, ...], weighed: Weighed, goals: tuple[Goal, ...],
     }
     reason, check, one = (may[goal.answer] for goal in goals)
     uses = (
-        f"A model developer {reason} read from it which input words mattered to a prediction. "
+        f"A model developer {reason} read from it which input {wording.items} mattered to a prediction. "
         f"The model's builder {check} use it to check that the model looks where it should. "
         f"It {one} be presented as the one reason for a decision to someone whom the decision concerns."
     )
-    said = " ".join([f"On {judged}, {depends}; {ranks}; and {stands}.", *remarks(lines, weighed)])
+    said = " ".join([f"On {judged}, {depends}; {ranks}; and {stands}.", *remarks(lines, weighed, wording)])
     return f"{said} {uses}"

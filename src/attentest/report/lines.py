@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
@@ -14,16 +13,17 @@ from attentest.measures.bootstrap import bootstrap_paired_difference
 from attentest.report.erasure import order_line
 from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
 from attentest.report.gating import gating_line
-from attentest.report.held import dependence, freedom, held_line, named, on_words, site_of
+from attentest.report.held import Site, dependence, freedom, held_line, on_words, site_of
 from attentest.report.marks import rationale_line
 from attentest.report.saliency import saliency_line
 from attentest.report.seeds import Seeds
 from attentest.report.thresholds import FEWEST, percent, said, tone_of
 from attentest.report.translation import alignment_line, bleu_line
-from attentest.report.verdict import Line, Tone
+from attentest.report.verdict import Line, Tone, wording_of
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, by_sentence, estimate, sentences_of
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["lines_of", "percent"]
 
@@ -35,63 +35,74 @@ READ = (
 )
 
 
-def accuracy_line(instances: Findings) -> Line:
+def accuracy_line(instances: Findings, wording: Wording = TEXTS) -> Line:
     """Is the model worth asking about?"""
     right = estimate(instances, "accuracy")
     labels = instances.table["label"].to_numpy()
     most = float(np.bincount(labels).max() / len(labels))
     reading = f"It is right {percent(right.value)} of the time; what follows explains these predictions, not the world."
     if most == 1:
-        reading = "All texts carry one label, so this says little: whatever always gives that class is right."
+        reading = f"All {wording.units} carry one label, so this says little: whatever always gives it is right."
     elif right.low <= most:
         reading = (
-            f"It may be no better than always giving the most frequent class ({percent(most)}): "
+            f"It may be no better than always giving the most frequent {wording.choice} ({percent(most)}): "
             "there may be nothing to explain."
         )
     return Line("accuracy", "Does the model predict well?", f"{right} correct", reading, "context", right, "setting")
 
 
-def uniform_line(uniform: Findings, share: Estimate | None = None) -> Line:
+def uniform_line(
+    uniform: Findings, share: Estimate | None = None, site: Site | None = None, wording: Wording = TEXTS
+) -> Line:
     """Does the output change without attention?"""
     flipped, before, after = (estimate(uniform, m) for m in ("flipped", "accuracy", "accuracy_uniform"))
+    off = "Switching attention off" if site is None else f"Switching {site.name}'s attention off"
     words = {
-        "supports": "Switching attention off changes many decisions: the model uses where it looks.",
-        "against": "Switching attention off changes almost no decision: where the model looks hardly shows.",
-        "mixed": "Switching attention off changes some decisions.",
+        "supports": f"{off} changes many decisions: the model uses where it looks.",
+        "against": f"{off} changes almost no decision: where the model looks hardly shows.",
+        "mixed": f"{off} changes some decisions.",
     }
-    tone, reading = dependence(words, "flips", flipped, share)
+    reading = dependence(words, "flips", flipped, share, wording)
     return Line(
         "uniform",
         "Do decisions change without attention? (uniform weights)",
         f"{flipped} of decisions change",
-        f"{reading} Accuracy {before.value:.3f} → {after.value:.3f}.",
-        tone,
+        f"{reading.words} Accuracy {before.value:.3f} → {after.value:.3f}.{site.words if site else ''}",
+        reading.tone,
         flipped,
         "states",
+        held=reading.held,
     )
 
 
-def permutation_line(permutation: Findings, share: Estimate | None = None) -> Line:
+def permutation_line(
+    permutation: Findings, share: Estimate | None = None, site: Site | None = None, wording: Wording = TEXTS
+) -> Line:
     """Does it matter which state gets which weight?"""
     change, flips = (estimate(permutation, m) for m in ("median_change", "flips"))
+    which = f"which {wording.item} gets which weight"
+    shuffling = "Shuffling the weights" if site is None else f"Shuffling {site.name}'s weights"
     words = {
-        "supports": "Shuffling the weights moves the prediction: it matters which word gets which weight.",
-        "against": "Shuffling the weights hardly moves the prediction: it hardly matters which word gets which weight.",
-        "mixed": "Shuffling the weights moves the prediction somewhat.",
+        "supports": f"{shuffling} moves the prediction: it matters {which}.",
+        "against": f"{shuffling} hardly moves the prediction: it hardly matters {which}.",
+        "mixed": f"{shuffling} moves the prediction somewhat.",
     }
-    tone, reading = dependence(words, "change", change, share)
+    reading = dependence(words, "change", change, share, wording)
     return Line(
         "permutation",
-        "Does it matter which word gets which weight? (permutation)",
+        f"Does it matter {which}? (permutation)",
         f"{change} median change of ŷ",
-        f"{reading} It turns the decision in {percent(flips.value)} of shuffles.",
-        tone,
+        f"{reading.words} It turns the decision in {percent(flips.value)} of shuffles.{site.words if site else ''}",
+        reading.tone,
         change,
         "states",
+        held=reading.held,
     )
 
 
-def adversary_line(adversary: Findings, share: Estimate | None = None) -> Line:
+def adversary_line(
+    adversary: Findings, share: Estimate | None = None, site: Site | None = None, wording: Wording = TEXTS
+) -> Line:
     """Would a quite different attention have done?"""
     ratio, top, met, upper = (estimate(adversary, m) for m in ("ratio", "top_changed", "certified", "upper"))
     words = {
@@ -100,25 +111,26 @@ def adversary_line(adversary: Findings, share: Estimate | None = None) -> Line:
         "mixed": "Quite different attentions give this prediction.",
     }
     tone: Tone = tone_of("ratio", ratio)
-    reading = said(words, tone, ratio)
+    told = said(words, tone, ratio, wording)
     if tone == "supports" and not upper.judged:
         # What a search does not find may be there all the same.
-        tone, reading = "unsettled", "A search found little attention that could be otherwise, which proves nothing."
-    tone, reading = freedom(tone, reading, share, "The difference is one among the shares that words get")
-    given = re.search(r"epsilon=([0-9.e-]+)", adversary.challenge)
+        tone, told = "unsettled", "A search found little attention that could be otherwise, which proves nothing."
+    shares = f"The difference is one among the shares that {wording.items} get"
+    reading = freedom(tone, told, share, shares, wording)
     return Line(
         "adversary",
         "Could attention be otherwise, with the same prediction? (adversary)",
-        f"{ratio} of the largest possible difference, within ε = {given[1] if given else '0.01'}",
-        f"{reading} In {percent(top.value)} of instances even the top word can be another one. "
-        f"{_proof(adversary, met)}",
-        tone,
+        f"{ratio} of the largest possible difference, within ε = {adversary.parameters['epsilon']:g}",
+        f"{reading.words} In {percent(top.value)} of {wording.units} even the top {wording.item} can be another one. "
+        f"{_proof(adversary, met, wording)}{site.words if site else ''}",
+        reading.tone,
         ratio,
         "states",
+        held=reading.held,
     )
 
 
-def _proof(adversary: Findings, met: Estimate) -> str:
+def _proof(adversary: Findings, met: Estimate, wording: Wording) -> str:
     """How sure the largest difference is, and how far the published search falls short of it."""
     upper, short, often = (estimate(adversary, m) for m in ("upper", "shortfall", "short_by_05"))
     if not upper.judged:
@@ -126,14 +138,15 @@ def _proof(adversary: Findings, met: Estimate) -> str:
     kept = "adversarial_probabilities" in adversary.table.column_names
     exact = kept and len(adversary.table["adversarial_probabilities"][0]) == 2
     proof = f"That no larger difference is possible is proved{'' if exact else ', to within .01,'} for "
-    proof += "every instance." if met.value == 1 else f"{percent(met.value)} of instances; for the rest more may be."
+    some = f"{percent(met.value)} of {wording.units}; for the rest more may be."
+    proof += f"every {wording.unit}." if met.value == 1 else some
     if short.judged:
         proof += f" The published search falls short by {short.value:.3f} JSD on average"
-        proof += f", by more than .05 in {percent(often.value)} of instances."
+        proof += f", by more than .05 in {percent(often.value)} of {wording.units}."
     return proof
 
 
-def states_line(agreement: Findings, permutation: Findings | None) -> Line | None:
+def states_line(agreement: Findings, permutation: Findings | None, wording: Wording = TEXTS) -> Line | None:
     """Does attention rank the states the output depends on?
 
     The effect of erasing a state has its weight as a factor, so peaked weights rank their states whether they are the
@@ -150,70 +163,79 @@ def states_line(agreement: Findings, permutation: Findings | None) -> Line | Non
             "against": "No: what states say decides which of them count, not the weights they get.",
             "mixed": "Only in part: weights and what states say decide together.",
         },
+        wording,
     )
     if line is None or permutation is None:
         return line
     null = estimate(permutation, "shuffled_captured")
     if not null.judged:
         return line
-    added = f" Weights shuffled over the words would capture {null.value:.2f} of the effects they cause"
+    added = f" Weights shuffled over the {wording.items} would capture {null.value:.2f} of the effects they cause"
     no_praise = line.tone == "supports" and null.high >= line.estimate.low - 0.05
     added += ": this is a fact about the mechanism, not praise." if no_praise else "."
     tone: Tone = "context" if no_praise else line.tone
-    return Line(**{**line.__dict__, "tone": tone, "reading": line.reading + added})
+    return replace(line, tone=tone, reading=line.reading + added)
 
 
-def tokens_line(agreement: Findings, *, layered: bool = False) -> Line | None:
+def tokens_line(agreement: Findings, *, layered: bool = False, wording: Wording = TEXTS) -> Line | None:
     """Does state t still stand for token t? In a model of layers it is one of many states that the token reaches."""
-    ways = "erasing this state and deleting the word {}; the word also reaches the output by other ways."
-    no, in_part = (ways.format(differ) for differ in ("have little in common", "differ"))
+    item, token = wording.item, wording.token
+    no, in_part = f"what a state carries has little to do with the {token} below it.", "states have taken up much from"
+    in_part += " their neighbours."
+    if layered:
+        no, in_part = (
+            f"erasing this state and deleting the {item} {differ}; the {item} also reaches the output by other ways."
+            for differ in ("have little in common", "differ")
+        )
     return _rank_line(
         agreement,
         "state_erasure~leave_one_out",
         "stands",
-        "Does a state still stand for its token?",
+        f"Does a state still stand for its {token}?",
         "tokens",
         {
-            "supports": "Yes: erasing a state and deleting its token have like effects.",
-            "against": f"No: {no if layered else 'what a state carries has little to do with the token below it.'}",
-            "mixed": f"Only in part: {in_part if layered else 'states have taken up much from their neighbours.'}",
+            "supports": f"Yes: erasing a state and deleting its {token} have like effects.",
+            "against": f"No: {no}",
+            "mixed": f"Only in part: {in_part}",
         },
+        wording,
     )
 
 
-def gradient_line(agreement: Findings) -> Line | None:
+def gradient_line(agreement: Findings, wording: Wording = TEXTS) -> Line | None:
     """Do gradients agree that these tokens mattered?"""
     return _rank_line(
         agreement,
         "attention~gradient",
         "gradient",
-        "Does attention rank tokens as gradients do?",
+        f"Does attention rank {wording.tokens} as gradients do?",
         "tokens",
         {
             "supports": "Yes: attention and gradient×embedding tell much the same story.",
             "against": "No: attention and gradient×embedding tell different stories.",
             "mixed": "Only in part: the two rankings agree loosely.",
         },
+        wording,
     )
 
 
-def deletion_line(agreement: Findings) -> Line | None:
+def deletion_line(agreement: Findings, wording: Wording = TEXTS) -> Line | None:
     """Does deletion agree that these tokens mattered?"""
     line = _rank_line(
         agreement,
         "attention~leave_one_out",
         "deletion",
-        "Does attention rank tokens as deleting them does?",
+        f"Does attention rank {wording.tokens} as deleting them does?",
         "tokens",
         {
-            "supports": "Yes: the words with most weight are those whose deletion changes the prediction most.",
-            "against": "No: deleting a word with much weight often changes little, and the reverse.",
+            "supports": f"Yes: the {wording.items} with most weight are those whose deletion changes the prediction "
+            "most.",
+            "against": f"No: deleting a {wording.item} with much weight often changes little, and the reverse.",
             "mixed": "Only in part: the two rankings agree loosely.",
         },
+        wording,
     )
-    if line is None:
-        return None
-    return Line(**{**line.__dict__, "reading": line.reading + _beside_gradients(agreement)})
+    return None if line is None else replace(line, reading=line.reading + _beside_gradients(agreement))
 
 
 def _beside_gradients(agreement: Findings) -> str:
@@ -242,28 +264,27 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     other_seeds = found.get("seed_variance")
     seeds = Seeds.of(other_seeds)
     site, share = site_of(run.record["fields"]), on_words(found.get("instances"))
-    corpus = run.record["fields"]["corpus"]
-    planted, links = corpus.get("rationale") == "planted", corpus.get("task") == "translate"
+    wording, planted = wording_of(run.record["fields"]), run.record["fields"]["corpus"].get("rationale") == "planted"
     makers: tuple[tuple[str, Callable[[Findings], Line | None]], ...] = (
-        ("instances", accuracy_line),
-        ("instances", held_line),
-        ("uniform", lambda findings: named(uniform_line(findings, share), site)),
-        ("permutation", lambda findings: named(permutation_line(findings, share), site)),
-        ("agreement", lambda findings: states_line(findings, found.get("permutation"))),
-        ("flip_sets", lambda findings: order_line(findings, share)),
-        ("adversary", lambda findings: named(adversary_line(findings, share), site)),
-        ("gating", gating_line),
+        ("instances", lambda findings: accuracy_line(findings, wording)),
+        ("instances", lambda findings: held_line(findings, wording)),
+        ("uniform", lambda findings: uniform_line(findings, share, site, wording)),
+        ("permutation", lambda findings: permutation_line(findings, share, site, wording)),
+        ("agreement", lambda findings: states_line(findings, found.get("permutation"), wording)),
+        ("flip_sets", lambda findings: order_line(findings, share, wording)),
+        ("adversary", lambda findings: adversary_line(findings, share, site, wording)),
+        ("gating", lambda findings: gating_line(findings, wording)),
         ("bleu", bleu_line),
-        ("adversarial_training", lambda findings: unique_line(findings, other_seeds, found.get("guide"))),
-        ("trained_uniform", lambda findings: needed_line(findings, seeds)),
-        ("agreement", lambda findings: tokens_line(findings, layered=site is not None)),
-        ("agreement", gradient_line),
-        ("agreement", deletion_line),
-        ("faithfulness", saliency_line),
-        ("rationale", lambda findings: rationale_line(findings, planted, links=links)),
+        ("adversarial_training", lambda findings: unique_line(findings, other_seeds, found.get("guide"), wording)),
+        ("trained_uniform", lambda findings: needed_line(findings, seeds, wording)),
+        ("agreement", lambda findings: tokens_line(findings, layered=site is not None, wording=wording)),
+        ("agreement", lambda findings: gradient_line(findings, wording)),
+        ("agreement", lambda findings: deletion_line(findings, wording)),
+        ("faithfulness", lambda findings: saliency_line(findings, wording)),
+        ("rationale", lambda findings: rationale_line(findings, planted, wording)),
         ("alignment", alignment_line),
-        ("guide", lambda findings: carries_line(findings, seeds)),
-        ("seed_variance", lambda findings: None if seeds is None else luck_line(findings, seeds)),
+        ("guide", lambda findings: carries_line(findings, seeds, wording)),
+        ("seed_variance", lambda findings: None if seeds is None else luck_line(findings, seeds, wording)),
     )
     for name, make in makers:
         if name in found and (line := make(found[name])) is not None and line.estimate.judged:
@@ -277,12 +298,14 @@ def _rank_line(
     question: str,
     about: Literal["states", "tokens"],
     words: Mapping[str, str],
+    wording: Wording,
 ) -> Line | None:
     if not _has(agreement, pair):
         return None
     tau, significant, held = (estimate(agreement, f"{pair}.{name}") for name in ("tau", "significant", "captured"))
     tone = tone_of("captured", held)
-    reading = f"{said(words, tone, held)} τ is significant in {percent(significant.value)} of instances."
+    reading = said(words, tone, held, wording)
+    reading += f" τ is significant in {percent(significant.value)} of {wording.units}."
     return Line(key, question, f"captures {held} (0 blind, 1 best); τ = {tau}", reading, tone, held, about)
 
 

@@ -20,10 +20,11 @@ from attentest.measures.ranking import Ranking, Standing, rank_methods
 from attentest.report.saliency import ATTENTION, BESIDE, beside, place, short
 from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
-from attentest.report.verdict import Line, writes
+from attentest.report.verdict import Line, wording_of
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, by_sentence, estimate, sentences_of, summarise
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["CEILING", "Marked", "has_ceiling", "marks_table", "marks_terminal", "rationale_line"]
 
@@ -125,12 +126,11 @@ class Marked:
         together = None if self.sentences is None else self.sentences[there]
         return [summarise(one[there], int((~there).sum()), together=together) for one in values]
 
-    def ranked(self) -> str:
+    def ranked(self, wording: Wording = TEXTS) -> str:
         """Attention's place, and who is surely better."""
         assert self.ranking is not None
         if self.few:
-            of = "texts" if self.sentences is None else "sentences"
-            return f"{self.ranking.judged} {of} are too few to rank explainers by."
+            return f"{self.ranking.judged} {wording.wholes} are too few to rank explainers by."
         better = [
             short(one.name, self.names)
             for one in self.ranking.standings
@@ -142,7 +142,7 @@ class Marked:
         how = f"AUPRC ({own.mean.mean:.2f}; as average precision, but with straight lines in the place of steps)"
         return f"By {how} attention ranks {among}; {who}."
 
-    def ceiling(self) -> str:
+    def ceiling(self, wording: Wording = TEXTS) -> str:
         """How far people agree, beside attention on the same texts, in words; empty where it is not known."""
         if not has_ceiling(self.findings):
             return ""
@@ -150,10 +150,10 @@ class Marked:
         person_f1, person_iou, own_f1, own_iou = self._on_the_same_texts(ATTENTION, *columns)
         words = (
             f"The human ceiling: two people's marks agree with token F1 {person_f1} and IOU {person_iou}; on the same "
-            "texts attention's top words agree with one person's marks with "
+            f"{wording.units} attention's top {wording.items} agree with one person's marks with "
             f"{own_f1.value:.3f} and {own_iou.value:.3f}. "
-            "Explainers are told how many words to choose, and people were not, so an explainer may pass the ceiling "
-            "without knowing more."
+            f"Explainers are told how many {wording.items} to choose, and people were not, so an explainer may pass "
+            "the ceiling without knowing more."
         )
         most, merged = self._on_the_same_texts(ATTENTION, "ceiling_token_f1", "token_f1")
         if most.judged:
@@ -163,7 +163,7 @@ class Marked:
         return words
 
 
-def rationale_line(rationale: Findings, planted: bool, *, links: bool = False) -> Line:
+def rationale_line(rationale: Findings, planted: bool, wording: Wording = TEXTS) -> Line:
     """Does attention point at marked tokens?"""
     own, chance = estimate(rationale, "attention.average_precision"), estimate(rationale, "chance")
     names = [m.where["explainer"] for m in rationale.measures if m.column == "average_precision"]
@@ -172,36 +172,36 @@ def rationale_line(rationale: Findings, planted: bool, *, links: bool = False) -
     beside = f"A random order reaches {chance.value:.2f}"
     beside += f", {short(best[0], names)} {best[1]:.2f}." if best else "."
     if (marked := Marked.of(rationale)) is not None:
-        beside = " ".join(filter(None, (beside, marked.ranked(), "" if planted else marked.ceiling())))
+        beside = " ".join(filter(None, (beside, marked.ranked(wording), "" if planted else marked.ceiling(wording))))
     if not planted:
-        marks, who = ("the given links", "links") if links else ("what people marked", "people's marks")
         return Line(
             "rationale",
-            f"Does attention look like {marks}? (plausibility)",
+            f"Does attention look like {wording.marked}? (plausibility)",
             f"{own} average precision",
-            f"This is plausibility, not faithfulness: {who} say nothing about the model. {beside}",
+            f"This is plausibility, not faithfulness: {wording.marks} say nothing about the model. {beside}",
             "context",
             own,
             "setting",
         )
+    deciding = f"the {wording.items} that {wording.decide}"
     words = {
-        "supports": "Attention finds the words that decide the label.",
-        "against": "Attention does no better than a random order at finding the words that decide the label.",
-        "mixed": "Attention finds the words that decide the label only a little better than a random order.",
+        "supports": f"Attention finds {deciding}.",
+        "against": f"Attention does no better than a random order at finding {deciding}.",
+        "mixed": f"Attention finds {deciding} only a little better than a random order.",
     }
     tone = tone_of("precision", own, chance=chance.value)
     return Line(
         "rationale",
-        "Does attention point at the words that decide the label? (planted truth)",
+        f"Does attention point at {deciding}? (planted truth)",
         f"{own} average precision",
-        f"{said(words, tone, own)} {beside}",
+        f"{said(words, tone, own, wording)} {beside}",
         tone,
         own,
         "tokens",
     )
 
 
-def marks_table(rationale: Findings | None) -> dict[str, Any] | None:
+def marks_table(rationale: Findings | None, wording: Wording = TEXTS) -> dict[str, Any] | None:
     """The explainers from the best to the worst, as text."""
     marked = Marked.of(rationale)
     if marked is None:
@@ -212,7 +212,7 @@ def marks_table(rationale: Findings | None) -> dict[str, Any] | None:
             "rank": "–" if row.standing is None or marked.few else place(row.standing),
             "beside": "–"
             if row.words == ATTENTION or row.standing is None
-            else beside(row.beside_attention, marked.few),
+            else beside(row.beside_attention, marked.few, wording),
             "numbers": [
                 ("–", "") if one is None or not one.judged else (value_of(one, "mean"), interval_of(one, "mean"))
                 for one in (row.area, *row.overlaps)
@@ -230,12 +230,12 @@ def marks_table(rationale: Findings | None) -> dict[str, Any] | None:
 def marks_terminal(run: RunFolder) -> Table | None:
     """The same for the terminal, in 80 columns; None where the run did not ask."""
     name = run.named("rationale")
-    found = marks_table(None if name is None else run.findings(name))
+    wording = wording_of(run.record["fields"])
+    found = marks_table(None if name is None else run.findings(name), wording)
     if found is None:
         return None
     planted = run.record["fields"]["corpus"].get("rationale") == "planted"
-    marks = "the given links" if writes(run.record["fields"]) else "people's marks"
-    title = "Explainers against the planted words (truth)" if planted else f"Explainers against {marks}"
+    title = f"Explainers against {f'the planted {wording.items} (truth)' if planted else wording.marks}"
     title += "" if planted else " (plausibility, not faithfulness)"
     table = Table(
         title=title,

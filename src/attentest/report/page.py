@@ -7,7 +7,6 @@ visible (control characters, overrides) and escaped by the environment, so no te
 from __future__ import annotations
 
 import base64
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,11 +33,12 @@ from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
 from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows, interval_of, shown_as, value_of
-from attentest.report.verdict import Verdict, items_of, of_steps, writes
+from attentest.report.verdict import Verdict, wording_of
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, sentences_of
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["page", "write_report"]
 
@@ -55,6 +55,7 @@ class Plot:
     challenge: str
     #: The column without which a row cannot be drawn.
     column: str
+    #: From findings, colours and wording to a chart.
     draw: Callable[..., Any]
     #: A second drawing for narrow screens, where the first is wider than a phone.
     narrow: Callable[..., Any] | None = None
@@ -71,10 +72,12 @@ class Plot:
     #: The key of its caption, where that is another one for some findings.
     caption: Callable[[Findings], str] | None = None
 
-    def chart(self, found: Mapping[str, Findings], palette: Palette, *, narrow: bool = False) -> Any:
+    def chart(
+        self, found: Mapping[str, Findings], palette: Palette, wording: Wording = TEXTS, *, narrow: bool = False
+    ) -> Any:
         """The figure of a run's findings, by the names of their challenges."""
         draw = self.narrow if narrow and self.narrow else self.draw
-        return draw(found[self.challenge], palette, **{name: found.get(name) for name in self.beside})
+        return draw(found[self.challenge], palette, wording, **{name: found.get(name) for name in self.beside})
 
 
 def _divergence_caption(adversary: Findings) -> str:
@@ -98,39 +101,39 @@ def _one_alignment(alignment: Findings) -> Any:
 tau_narrow = partial(figures.tau_histograms, columns=1)
 PLOTS = (
     Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
-    Plot("overview", "agreement", "tau", lambda found, _: figures.agreement_overview(found)),
+    Plot("overview", "agreement", "tau", lambda found, _, wording: figures.agreement_overview(found, wording)),
     Plot(
         "saliency",
         "faithfulness",
         "normalised_comprehensiveness",
-        lambda found, _: figures.faithfulness_overview(found),
+        lambda found, *_: figures.faithfulness_overview(found),
         applies=lambda found: Compared.of(found) is not None,
     ),
-    Plot("randomisation", "randomisation", "spearman", lambda found, _: randomisation_curve(found)),
-    Plot("layers", "layers", "change", lambda found, _: layers_curve(found)),
-    Plot("rationale", "rationale", "average_precision", lambda found, _: figures.rationale_precision(found)),
+    Plot("randomisation", "randomisation", "spearman", lambda found, *_: randomisation_curve(found)),
+    Plot("layers", "layers", "change", lambda found, *_: layers_curve(found)),
+    Plot("rationale", "rationale", "average_precision", lambda found, *_: figures.rationale_precision(found)),
     Plot(
         "ceiling",
         "rationale",
         "ceiling_single_token_f1",
-        lambda found, _: figures.rationale_ceiling(found),
+        lambda found, *_: figures.rationale_ceiling(found),
         applies=has_ceiling,
         missing="marked by one person only",
     ),
-    Plot("alignment", "alignment", "hit", lambda found, _: _one_alignment(found), applies=_has_alignment),
+    Plot("alignment", "alignment", "hit", lambda found, *_: _one_alignment(found), applies=_has_alignment),
     Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
     Plot(
         "divergence",
         "adversary",
         "lower",
-        lambda found, _: figures.divergence_histogram(found),
+        lambda found, _, wording: figures.divergence_histogram(found, wording),
         caption=_divergence_caption,
     ),
     Plot(
         "max_attention",
         "adversary",
         "lower",
-        figures.divergence_by_max_attention,
+        lambda found, palette, _: figures.divergence_by_max_attention(found, palette),
         points=True,
         caption=lambda found: "max_attention" if figures.certified(found) else "max_attention_found",
     ),
@@ -138,19 +141,26 @@ PLOTS = (
         "search",
         "adversary",
         "searched_divergence",
-        figures.searched_against_certified,
+        lambda found, palette, _: figures.searched_against_certified(found, palette),
         points=True,
         applies=lambda found: figures.certified(found) and figures.searched(found),
         missing="the search found nothing within ε",
     ),
-    Plot("single_weight", "single_weight", "delta_js", delta_js_by_weight, points=True, section="erasure"),
-    Plot("flip_square", "single_weight", "neither_flips", lambda found, _: flip_square(found), section="erasure"),
-    Plot("flip_sets", "flip_sets", "until_flip", lambda found, _: flip_set_boxes(found), section="erasure"),
+    Plot(
+        "single_weight",
+        "single_weight",
+        "delta_js",
+        lambda found, palette, _: delta_js_by_weight(found, palette),
+        points=True,
+        section="erasure",
+    ),
+    Plot("flip_square", "single_weight", "neither_flips", lambda found, *_: flip_square(found), section="erasure"),
+    Plot("flip_sets", "flip_sets", "until_flip", lambda found, *_: flip_set_boxes(found), section="erasure"),
     Plot(
         "times",
         "flip_sets",
         "times_smallest",
-        lambda found, _: times_smallest_boxes(found),
+        lambda found, *_: times_smallest_boxes(found),
         section="erasure",
         missing="no set of weights flips the decision",
     ),
@@ -158,16 +168,16 @@ PLOTS = (
         "seeds",
         "seed_variance",
         "attention_jsd",
-        lambda found, _: seed_violins(found),
-        lambda found, _: seed_violins(found, columns=1),
+        lambda found, _, wording: seed_violins(found, wording),
+        lambda found, _, wording: seed_violins(found, wording, columns=1),
         section="tests",
     ),
-    Plot("guide", "guide", "gained", lambda found, _: guide_scores(found), section="tests"),
+    Plot("guide", "guide", "gained", lambda found, *_: guide_scores(found), section="tests"),
     Plot(
         "curve",
         "adversarial_training",
         "tvd",
-        lambda found, _, **beside: imitation_curve(found, **beside),
+        lambda found, *_, **beside: imitation_curve(found, **beside),
         section="tests",
         beside=("seed_variance", "trained_uniform", "adversary"),
     ),
@@ -188,11 +198,10 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     corpus = record["fields"].get("corpus", {})
     names = [str(name) for name in corpus.get("classes", [])]
     predicted: list[int] = next((f.table["predicted"].to_pylist() for f in found.values()), [])
-    steps = _steps(record["fields"], found.get("instances"))
-    palette = Palette.of(names, predicted) if steps is None else Palette.one("all steps", predicted)
-    told = str if steps is None else of_steps
+    steps, wording = _steps(record["fields"], found.get("instances")), wording_of(record["fields"])
+    palette = Palette.of(names, predicted) if steps is None else Palette.one(f"all {wording.units}", predicted)
     return (
-        environment(told, TONES=TONES, ANSWERS=ANSWERS)
+        environment(TONES=TONES, ANSWERS=ANSWERS, wording=wording)
         .get_template("page.html")
         .render(
             verdict=verdict,
@@ -200,14 +209,13 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             ALSO=ALSO,
             corpus=corpus,
             model=record["fields"].get("model", {}),
-            items=items_of(record["fields"]),
             site=site_of(record["fields"]),
             steps=steps,
-            figures=list(_figures(found, palette, told)),
-            saliency=saliency_table(found.get("faithfulness")),
-            checks=checks_table(found.get("certificates"), found.get("randomisation")),
-            marks=marks_table(found.get("rationale")),
-            erasure=erasure_table(found.get("flip_sets")),
+            figures=list(_figures(found, palette, wording)),
+            saliency=saliency_table(found.get("faithfulness"), wording),
+            checks=checks_table(found.get("certificates"), found.get("randomisation"), wording),
+            marks=marks_table(found.get("rationale"), wording),
+            erasure=erasure_table(found.get("flip_sets"), wording),
             tests=four_tests(found, names),
             attacked="adversary" in found,
             examples=list(examples(found, palette, names)),
@@ -221,14 +229,14 @@ def page(run: RunFolder, verdict: Verdict) -> str:
 
 def _steps(fields: Mapping[str, Any], instances: Findings | None) -> Row | None:
     """Where texts are written: how many steps of how many sentences, after whose words; None where texts are read."""
-    sentences = sentences_of(instances.table) if instances is not None and writes(fields) else None
+    sentences = None if instances is None else sentences_of(instances.table)
     if sentences is None:
         return None
     counts = {"steps": len(sentences), "sentences": int(sentences.max()) + 1}
     return counts | {"own": fields.get("forced") == "own", "drawn": bool(fields.get("limit"))}
 
 
-def _figures(found: Mapping[str, Findings], palette: Palette, told: Callable[[str], str] = str) -> Iterator[Row]:
+def _figures(found: Mapping[str, Findings], palette: Palette, wording: Wording = TEXTS) -> Iterator[Row]:
     for plot in PLOTS:
         if plot.challenge not in found or not plot.applies(found[plot.challenge]):
             continue
@@ -240,8 +248,8 @@ def _figures(found: Mapping[str, Findings], palette: Palette, told: Callable[[st
         yield {
             "plot": plot,
             "caption": plot.caption(found[plot.challenge]) if plot.caption else plot.key,
-            "image": _image(plot.chart(found, palette), told) if judged else None,
-            "narrow": _image(plot.chart(found, palette, narrow=True), told) if judged and plot.narrow else None,
+            "image": _image(plot.chart(found, palette, wording)) if judged else None,
+            "narrow": _image(plot.chart(found, palette, wording, narrow=True)) if judged and plot.narrow else None,
             "drawn": POINTS if plot.points and judged > POINTS else None,
             **basis,
         }
@@ -263,10 +271,9 @@ def _basis(table: pa.Table, plot: Plot) -> Row:
     }
 
 
-def _image(chart: Any, told: Callable[[str], str]) -> str:
-    """The chart as an address; what it says between its tags may be told in other words."""
-    drawn = re.sub(r"(?<=>)[^<>]+(?=</text>)", lambda words: told(words[0]), figures.svg(chart))
-    return "data:image/svg+xml;base64," + base64.b64encode(drawn.encode()).decode()
+def _image(chart: Any) -> str:
+    """The chart as an address."""
+    return "data:image/svg+xml;base64," + base64.b64encode(figures.svg(chart).encode()).decode()
 
 
 def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: bool) -> Row:

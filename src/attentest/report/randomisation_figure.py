@@ -21,7 +21,7 @@ TRAINED, EVERYTHING = "nothing", "everything"
 def randomisation_curve(randomisation: Findings) -> alt.LayerChart:
     """Spearman's ρ with the trained model's scores, layer after layer, with 95 % intervals: a line an explainer."""
     table = randomisation.table
-    cascade = "cascade=False" not in randomisation.challenge
+    cascade = randomisation.parameters["cascade"]
     steps = dict(sorted({(row["step"], row["layer"]) for row in table.select(["step", "layer"]).to_pylist()}))
     names = pc.unique(table["explainer"]).to_pylist()
     called = {name: visible(short(name, names), 40) for name in names}

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from attentest.report.verdict import Verdict, writes
+from attentest.report.verdict import Verdict, task_of
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate, estimates_by_class
 
@@ -15,7 +15,7 @@ __all__ = ["record_of"]
 
 def record_of(run: RunFolder, verdict: Verdict) -> dict[str, Any]:
     """The run, the verdict, and every measure with its interval; numbers that do not exist are null."""
-    measures, steps = [], writes(run.record["fields"])
+    measures, steps = [], task_of(run.record["fields"]).writes
     for name in run.challenges:
         findings = run.findings(name)
         for measure in findings.measures:

@@ -19,6 +19,7 @@ from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, by_sentence, sentences_of, summarise
+from attentest.tasks import TEXTS, Wording
 
 __all__ = [
     "ATTENTION",
@@ -39,7 +40,6 @@ MARKS, RANDOM = "marks", "random order"
 ATTENTION = "attention"
 #: What ``Ranking.told_apart`` says, beside attention.
 BESIDE = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
-TOO_FEW = "too few texts"
 REMOVED, KEPT = "normalised_comprehensiveness", "normalised_sufficiency"
 #: How the table marks explainers that are no fair comparison with attention, by their column in the findings.
 KINDS = {"signed": "±", "made_of_erasure": "e"}
@@ -160,18 +160,17 @@ class Compared:
         """In which share of texts an explainer outdoes the search for limits."""
         return float(np.nanmean(self.values("search_beaten", self.names[0])))
 
-    def limits(self) -> str:
+    def limits(self, wording: Wording = TEXTS) -> str:
         """What 0 and 1 stand for, in words."""
-        share = f"{100 * self.beaten:.0f} % of texts"
+        share = f"{100 * self.beaten:.0f} % of {wording.units}"
+        ends = f"the least (0) to the most (1) that was found by erasing {wording.items}"
         if self.beaten > OFTEN:
             return (
-                "Relative to the methods listed, from the least (0) to the most (1) that was found by erasing words "
-                f"({self.erasure}; in {share} one of the methods outdoes the search for limits)"
+                f"Relative to the methods listed, from {ends} ({self.erasure}; in {share} one of the methods outdoes "
+                "the search for limits)"
             )
-        return (
-            f"From the least (0) to the most (1) that was found by erasing words ({self.erasure}; exact for short "
-            f"texts; in {share} an explainer outdoes the search for limits)"
-        )
+        outdone = f"in {share} an explainer outdoes the search for limits"
+        return f"From {ends} ({self.erasure}; exact for short texts; {outdone})"
 
     @cached_property
     def share(self) -> Estimate:
@@ -244,7 +243,7 @@ def short(name: str, names: list[str]) -> str:
     return in_words(plain) if alone else name
 
 
-def saliency_line(faithfulness: Findings) -> Line | None:
+def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | None:
     """Does erasing what attention puts first do as much as erasing what saliency puts first?"""
     compared = Compared.of(faithfulness)
     if compared is None or compared.ranking is None:
@@ -255,14 +254,14 @@ def saliency_line(faithfulness: Findings) -> Line | None:
     sure = [] if compared.few else [name for name in compared.names if name != ATTENTION]
     better = [name for name in sure if ranking.told_apart(name, RANDOM) > 0]
     as_much = "more than" if share.low > 1 else "nearly as much as" if share.high < 1 else "about as much as"
+    erasing = f"Erasing the {wording.items} that attention puts first"
     words = {
-        "supports": f"Erasing the words that attention puts first does {as_much} for {named}.",
-        "against": f"Erasing the words that attention puts first does far less than for {named}.",
-        "mixed": "Erasing the words that attention puts first does more than erasing random ones, and less than for "
-        f"{named}.",
+        "supports": f"{erasing} does {as_much} for {named}.",
+        "against": f"{erasing} does far less than for {named}.",
+        "mixed": f"{erasing} does more than erasing random ones, and less than for {named}.",
     }
     tone: Tone = tone_of("saliency", share)
-    reading = said(words, tone, share)
+    reading = said(words, tone, share, wording)
     if not compared.fair:
         tone = "context"
         reading = (
@@ -272,7 +271,8 @@ def saliency_line(faithfulness: Findings) -> Line | None:
     elif ranking.told_apart(best, RANDOM) <= 0 and share.judged >= FEWEST:
         tone = "unsettled"
         reading = (
-            "No explainer like it does more than erasing words at random, so that there is nothing to compare with."
+            f"No explainer like it does more than erasing {wording.items} at random, so that there is nothing to "
+            "compare with."
         )
     ahead = [n for n in sure if ranking.told_apart(n, ATTENTION) > 0 and compared.kind(n) == KINDS["signed"]]
     if tone == "supports" and ahead:
@@ -280,18 +280,18 @@ def saliency_line(faithfulness: Findings) -> Line | None:
         tone = "mixed"
         names = ", ".join(short(name, compared.names) for name in ahead)
         reading = (
-            f"Erasing the words that attention puts first does {as_much} for {named}, but methods that tell "
+            f"{erasing} does {as_much} for {named}, but methods that tell "
             f"what speaks for a class from what speaks against it, and are not made of erasing, find more: {names}."
         )
     own, leader, chance = (ranking[name].mean.mean for name in (ATTENTION, best, RANDOM))
     reading += (
-        f" {compared.limits()}: attention {own:.2f}, {short(best, compared.names)} {leader:.2f}, "
-        f"a random order {chance:.2f}. {_ranked(compared, ranking)}"
+        f" {compared.limits(wording)}: attention {own:.2f}, {short(best, compared.names)} {leader:.2f}, "
+        f"a random order {chance:.2f}. {_ranked(compared, ranking, wording)}"
     )
     reading = " ".join([reading, *compared.turned()])
     return Line(
         "saliency",
-        "Does erasing attention's top words do as much as erasing saliency's? (faithfulness)",
+        f"Does erasing attention's top {wording.items} do as much as erasing saliency's? (faithfulness)",
         f"{share} of the way from a random order to {short(best, compared.names)}",
         reading,
         tone,
@@ -301,11 +301,10 @@ def saliency_line(faithfulness: Findings) -> Line | None:
     )
 
 
-def _ranked(compared: Compared, ranking: Ranking) -> str:
+def _ranked(compared: Compared, ranking: Ranking, wording: Wording) -> str:
     """Attention's place, and who is surely better, whether or not the comparison is fair."""
     if compared.few:
-        of = "texts" if compared.sentences is None else "sentences"
-        return f"{ranking.judged} {of} are too few to rank methods by."
+        return f"{ranking.judged} {wording.wholes} are too few to rank methods by."
     own = ranking[ATTENTION]
     groups: dict[str, list[str]] = {"": [], KINDS["signed"]: [], KINDS["made_of_erasure"]: []}
     for name in compared.names:
@@ -317,9 +316,9 @@ def _ranked(compared: Compared, ranking: Ranking) -> str:
     return f"Attention ranks {place(own)} of {len(ranking.standings)}, a random order among them; {who}."
 
 
-def beside(apart: int, few: bool) -> str:
+def beside(apart: int, few: bool, wording: Wording = TEXTS) -> str:
     """How an explainer stands beside attention, in words."""
-    return TOO_FEW if few else BESIDE[apart]
+    return f"too few {wording.wholes}" if few else BESIDE[apart]
 
 
 def place(standing: Standing) -> str:
@@ -328,7 +327,7 @@ def place(standing: Standing) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
+def saliency_table(faithfulness: Findings | None, wording: Wording = TEXTS) -> dict[str, Any] | None:
     """The explainers from the best to the worst, and whether their order depends on the way of erasing, as text."""
     compared = None if faithfulness is None else Compared.of(faithfulness)
     if compared is None:
@@ -340,7 +339,7 @@ def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
             "rank": "–" if row.standing is None or compared.few else place(row.standing),
             "beside": "–"
             if row.words == ATTENTION or row.standing is None
-            else beside(row.beside_attention, compared.few),
+            else beside(row.beside_attention, compared.few, wording),
             "numbers": [(value_of(e, "mean"), interval_of(e, "mean")) for e in (row.removed, row.kept, row.until_flip)],
             "never": "–" if row.flipped is None else f"{100 * (1 - row.flipped.value):.1f} %",
         }
@@ -349,7 +348,7 @@ def saliency_table(faithfulness: Findings | None) -> dict[str, Any] | None:
     return {
         "erasure": compared.erasure,
         "rows": rows,
-        "limits": compared.limits(),
+        "limits": compared.limits(wording),
         "unfair": UNFAIR + (WEIGHED if compared.fair else NOT_WEIGHED) if any(row["kind"] for row in rows) else "",
         "turned": list(compared.turned()),
     }

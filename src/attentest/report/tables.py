@@ -19,7 +19,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from attentest.report.verdict import Measured, Verdict, of_steps, writes
+from attentest.report.verdict import Measured, Verdict, task_of, wording_of
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, estimates_by_class
@@ -204,10 +204,10 @@ def measures_table(run: RunFolder) -> Table:
     """Every measure of every findings file: value with interval, by predicted class, how many were judged."""
     fields = run.record["fields"]
     names = [visible(str(name), 24) for name in fields.get("corpus", {}).get("classes", [])]
-    steps = writes(fields)
+    steps, units = task_of(fields).writes, wording_of(fields).units
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     table.add_column("Measure", overflow="fold")
-    table.add_column("All" if steps else "All texts", min_width=13)
+    table.add_column(f"All {units}", min_width=13)
     if not steps:
         table.add_column("By predicted class", overflow="fold")
     table.add_column("Judged", justify="right", no_wrap=True)
@@ -219,7 +219,7 @@ def measures_table(run: RunFolder) -> Table:
         for measure in findings.measures:
             whole = estimate(findings, measure)
             table.add_row(
-                Text(visible(of_steps(measure.words) if steps else measure.words)),
+                Text(visible(measure.words)),
                 Text(_both(whole, measure)),
                 *([] if steps else [Text("\n").join(_by_class(findings, measure, names))]),
                 Text(f"{whole.judged:,}"),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from attentest.report.verdict import Tone
 from attentest.store.summary import Estimate
+from attentest.tasks import TEXTS, Wording
 
 __all__ = ["FEWEST", "THRESHOLDS", "Band", "percent", "said", "tone_of"]
 
@@ -132,10 +133,10 @@ def tone_of(key: str, found: Estimate, *, chance: float = 0.0) -> Tone:
     return "mixed" if low > against and high < supports else "unsettled"
 
 
-def said(words: Mapping[str, str], tone: Tone, found: Estimate) -> str:
+def said(words: Mapping[str, str], tone: Tone, found: Estimate, wording: Wording = TEXTS) -> str:
     """The words for a tone; an unsettled one says what would settle it."""
     if tone in words:
         return words[tone]
     if found.judged < FEWEST:
-        return f"{found.judged} texts are too few to say; {FEWEST} or more are needed."
-    return "The interval crosses a threshold: more texts, or another seed, would tell."
+        return f"{wording.counted(found.judged)} are too few to say; {FEWEST} or more are needed."
+    return f"The interval crosses a threshold: more {wording.units}, or another seed, would tell."

@@ -6,26 +6,18 @@ still stand for *token* t? Attention can be read as a statement about the input 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from attentest.store.summary import Estimate
+from attentest.tasks import TASKS, Task, Wording
 
-__all__ = ["Goal", "Line", "Measured", "Tone", "Verdict", "items_of", "of_steps", "writes"]
-
-#: Where rows are steps of writing: what is read stays a text, and what is counted, judged and drawn becomes steps.
-OF_STEPS = (
-    (r"decide the label", "tell what to write"),
-    (r"the most frequent class", "the most frequent word"),
-    (r"text by text", "sentence by sentence"),
-    (r"(?<!of a )(?<!the )(?<!F\()\b(?:text|instance)\b(?!’s)", "step"),
-    (r"(?<![Ee]rased )(?<!short )\b(?:texts|instances)\b", "steps"),
-    (r"\bTexts\b", "Steps"),
-)
+__all__ = ["Goal", "Line", "Measured", "Open", "Tone", "Verdict", "task_of", "wording_of"]
 
 Tone = Literal["supports", "mixed", "against", "unsettled", "context"]
+#: Why a goal cannot be answered: nothing was asked that would, or what was asked settled nothing.
+Open = Literal["", "not run", "not settled"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +36,8 @@ class Line:
     better: tuple[str, ...] = ()
     #: The findings it was read from.
     findings: str = ""
+    #: Whether it cannot say because most of the attention was held.
+    held: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,6 +62,8 @@ class Goal:
     reader: str
     answer: Literal["yes", "with care", "no", "cannot say"]
     why: str
+    #: Why it cannot be said, where it cannot.
+    open: Open = ""
 
 
 @dataclass(frozen=True)
@@ -81,35 +77,14 @@ class Verdict:
     limits: tuple[str, ...]
     also: tuple[Measured, ...] = ()
 
-    def said_of(self, items: str) -> Verdict:
-        """The same in words for what attention weighs in the place of words, such as sentences."""
 
-        return self.told(lambda text: re.sub(r"\b(?:word|token)(s?)\b", rf"{items}\1", text))
-
-    def told(self, told: Callable[[str], str]) -> Verdict:
-        """The same in other words."""
-        lines = tuple(
-            replace(line, question=told(line.question), result=told(line.result), reading=told(line.reading))
-            for line in self.lines
-        )
-        goals = tuple(replace(goal, goal=told(goal.goal), why=told(goal.why)) for goal in self.goals)
-        also = tuple(replace(one, words=told(one.words)) for one in self.also)
-        return Verdict(told(self.headline), lines, goals, told(self.closing), self.limits, also)
+def task_of(fields: Mapping[str, Any]) -> Task:
+    """What was asked of the model, by a run's fields."""
+    return TASKS[fields.get("corpus", {}).get("task", "single")]
 
 
-def items_of(fields: Mapping[str, Any]) -> str:
-    """What the examined attention weighs, by a run's fields."""
+def wording_of(fields: Mapping[str, Any]) -> Wording:
+    """What to call what was judged and what its attention weighs, by a run's fields."""
+    wording = task_of(fields).wording
     sentences = fields.get("model", {}).get("structure") == "hierarchical" and fields.get("site") != "word"
-    return "sentence" if sentences else "word"
-
-
-def writes(fields: Mapping[str, Any]) -> bool:
-    """Whether what was examined is steps of writing texts, by a run's fields."""
-    return bool(fields.get("corpus", {}).get("task") == "translate")
-
-
-def of_steps(text: str) -> str:
-    """Words about texts and their classes as words about steps of writing and the words that are written."""
-    for pattern, put in OF_STEPS:
-        text = re.sub(pattern, put, text)
-    return text
+    return replace(wording, item="sentence", token="sentence") if sentences else wording

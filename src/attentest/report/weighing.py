@@ -12,7 +12,7 @@ central lines, which decide, and lines beside them, which can lower it and never
                                            the trained ones settle nothing
 
 Two lines are about other models than this one, and break no link of that chain. They bound what a goal may claim
-(``CAUTIONS``): *needed*, because attention that the task does not need is owed no explanation, although this model may
+(``cautions``): *needed*, because attention that the task does not need is owed no explanation, although this model may
 lean on it; and *luck*, because what another seed would show otherwise is true of this training alone.
 """
 
@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from attentest.report.verdict import Goal, Line
+from attentest.tasks import TEXTS, Wording
 
-__all__ = ["CAUTIONS", "UNKNOWN", "UNSETTLED", "Caution", "Weighed", "bounded", "remarks", "weigh"]
+__all__ = ["UNKNOWN", "UNSETTLED", "Caution", "Weighed", "bounded", "cautions", "remarks", "remarks_by_tone", "weigh"]
 
 UNKNOWN, UNSETTLED = "unknown", "unsettled"
 BESIDE_STANDS = ("gradient", "deletion", "saliency", "rationale", "carries")
@@ -53,42 +54,56 @@ class Caution:
     why: str
 
 
-CAUTIONS = (
-    Caution(
-        "needed",
-        "reason",
-        "with care",
-        "But a model trained without attention does as well: it is owed no explanation.",
-    ),
-    Caution("needed", "one", "no", "A model trained without any attention decides as well."),
-    Caution("luck", "reason", "yes", "Speak of this model, not of the task: another training would show other words."),
-    Caution("luck", "check", "yes", "Look again after every training: another one looks elsewhere."),
-    Caution("luck", "one", "no", "Another training of the same model would more often than not show another word."),
-)
+def cautions(wording: Wording = TEXTS) -> tuple[Caution, ...]:
+    """Every caution."""
+    item = wording.item
+    return (
+        Caution(
+            "needed",
+            "reason",
+            "with care",
+            "But a model trained without attention does as well: it is owed no explanation.",
+        ),
+        Caution("needed", "one", "no", "A model trained without any attention decides as well."),
+        Caution(
+            "luck",
+            "reason",
+            "yes",
+            f"Speak of this model, not of the task: another training would show other {wording.items}.",
+        ),
+        Caution("luck", "check", "yes", "Look again after every training: another one looks elsewhere."),
+        Caution(
+            "luck", "one", "no", f"Another training of the same model would more often than not show another {item}."
+        ),
+    )
 
-#: What the closing paragraph adds for a line and its tone.
-REMARKS: Mapping[str, Mapping[str, str]] = {
-    "needed": {
-        "supports": "A model trained without attention predicts worse, so attention is needed here.",
-        "mixed": "A model trained without attention predicts only a little worse.",
-        "against": "A model trained without attention predicts as well, so that no explanation is owed to attention.",
-    },
-    "luck": {
-        "supports": "Other trainings of the same model put the same words first.",
-        "mixed": "Another training of the same model would often put another word first.",
-        "against": "Another training of the same model would more often than not put another word first.",
-    },
-    "carries": {
-        "supports": "Handed to a simple model of single words, the weights make it predict better.",
-        "against": "Handed to a simple model of single words, the weights are of no use.",
-    },
-    "unique": {
-        "supports": "A model that was trained to attend elsewhere no longer predicts the same.",
-        "mixed": "A model that was trained to attend elsewhere predicts the same, but not wholly elsewhere or under "
-        "weights that are a worse guide.",
-        "against": "A model that was trained to attend elsewhere does so, and predicts the same.",
-    },
-}
+
+def remarks_by_tone(wording: Wording = TEXTS) -> Mapping[str, Mapping[str, str]]:
+    """What the closing paragraph adds for a line and its tone."""
+    item, items = wording.item, wording.items
+    return {
+        "needed": {
+            "supports": "A model trained without attention predicts worse, so attention is needed here.",
+            "mixed": "A model trained without attention predicts only a little worse.",
+            "against": "A model trained without attention predicts as well, so that no explanation is owed to "
+            "attention.",
+        },
+        "luck": {
+            "supports": f"Other trainings of the same model put the same {items} first.",
+            "mixed": f"Another training of the same model would often put another {item} first.",
+            "against": f"Another training of the same model would more often than not put another {item} first.",
+        },
+        "carries": {
+            "supports": f"Handed to a simple model of single {items}, the weights make it predict better.",
+            "against": f"Handed to a simple model of single {items}, the weights are of no use.",
+        },
+        "unique": {
+            "supports": "A model that was trained to attend elsewhere no longer predicts the same.",
+            "mixed": "A model that was trained to attend elsewhere predicts the same, but not wholly elsewhere or "
+            "under weights that are a worse guide.",
+            "against": "A model that was trained to attend elsewhere does so, and predicts the same.",
+        },
+    }
 
 
 def weigh(lines: Sequence[Line]) -> Weighed:
@@ -115,27 +130,27 @@ def _only(tone: Mapping[str, str]) -> str:
     return trained if trained in ("supports", "mixed", "against") else tone.get("adversary", trained)
 
 
-def bounded(goal: Goal, key: Key, lines: Sequence[Line]) -> Goal:
+def bounded(goal: Goal, key: Key, lines: Sequence[Line], wording: Wording = TEXTS) -> Goal:
     """The goal under every caution that holds: no better than it allows, and with its words."""
     against = {line.key for line in lines if line.tone == "against"}
-    for caution in CAUTIONS:
+    for caution in cautions(wording):
         if caution.goal != key or caution.line not in against:
             continue
         if caution.best == "no" and goal.answer != "no":
-            goal = replace(goal, answer="no", why=caution.why)
+            goal = replace(goal, answer="no", why=caution.why, open="")
         elif goal.answer in ("yes", "with care"):
             answer = "with care" if caution.best == "with care" else goal.answer
             goal = replace(goal, answer=answer, why=f"{goal.why} {caution.why}")
     return goal
 
 
-def remarks(lines: Sequence[Line], weighed: Weighed) -> Iterator[str]:
+def remarks(lines: Sequence[Line], weighed: Weighed, wording: Wording = TEXTS) -> Iterator[str]:
     """What the four tests add, a sentence each, and where they part from the other lines."""
     tone = {line.key: line.tone for line in lines}
-    for key, words in REMARKS.items():
+    for key, words in remarks_by_tone(wording).items():
         if tone.get(key, "") in words:
             yield words[tone[key]]
     if tone.get("needed") == "against" and weighed.depends in ("supports", "mixed"):
         yield "This one leans on its attention all the same, so the weights say something of it, if not of the task."
     if tone.get("unique") == "supports" and tone.get("adversary") in ("mixed", "against"):
-        yield "Other weights would do for single texts, but no trained model has them."
+        yield f"Other weights would do for single {wording.units}, but no trained model has them."

@@ -1,0 +1,97 @@
+"""What a corpus asks of a model, and what a person reads it called: the one room for what differs by task.
+
+A corpus names its task; ``TASKS`` says what follows from it. Whoever makes a line, a figure or a table is given a
+``Wording`` and puts its words in place; nobody edits a finished sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["STEPS", "TASKS", "TEXTS", "Task", "TaskName", "Wording"]
+
+TaskName = Literal["single", "pair", "answer", "translate"]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What is judged, what attention weighs and what is chosen, as a person calls them; plurals end in s."""
+
+    #: What is judged, counted and drawn: a row of the findings.
+    unit: str = "text"
+    #: What is drawn whole where an interval or a ranking draws again.
+    whole: str = "text"
+    #: What attention weighs, and the same where states are told from what lies below them.
+    item: str = "word"
+    token: str = "token"
+    #: What a prediction is one of.
+    choice: str = "class"
+    #: What the items that matter do, where it is known which these are.
+    decide: str = "decide the label"
+    #: Whose marks on items these are, where they are not planted.
+    marks: str = "people's marks"
+    marked: str = "what people marked"
+
+    @property
+    def units(self) -> str:
+        """Several units."""
+        return f"{self.unit}s"
+
+    @property
+    def wholes(self) -> str:
+        """Several of what is drawn whole."""
+        return f"{self.whole}s"
+
+    @property
+    def items(self) -> str:
+        """Several items."""
+        return f"{self.item}s"
+
+    @property
+    def tokens(self) -> str:
+        """Several tokens."""
+        return f"{self.token}s"
+
+    def counted(self, count: int) -> str:
+        """So many units: ``1 text``, ``1,200 texts``."""
+        return f"{count:,} {self.unit if count == 1 else self.units}"
+
+
+#: Each text is judged once.
+TEXTS: Final = Wording()
+#: A text is written step by step, and every step is judged.
+STEPS: Final = Wording(
+    unit="step",
+    whole="sentence",
+    choice="word",
+    decide="tell what to write",
+    marks="the given links",
+    marked="the given links",
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a corpus asks of a model."""
+
+    name: TaskName
+    #: What its corpora are called together with those of like tasks.
+    family: str
+    wording: Wording = TEXTS
+    #: Whether a text is asked with a second one.
+    pairs: bool = False
+    #: Whether texts are written: the rows of the findings are then steps, grouped by their column ``sentence``.
+    writes: bool = False
+
+
+TASKS: Final[Mapping[str, Task]] = {
+    task.name: task
+    for task in (
+        Task("single", "single texts"),
+        Task("pair", "pairs of texts", pairs=True),
+        Task("answer", "pairs of texts", pairs=True),
+        Task("translate", "translation", STEPS, writes=True),
+    )
+}

@@ -8,7 +8,7 @@ attention that really keeps the prediction.
 from __future__ import annotations
 
 import math
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import NamedTuple
 
 import torch
@@ -19,6 +19,7 @@ from attentest.measures.divergence import LN2, sparse_jensen_shannon
 from attentest.measures.neighbourhood import Neighbourhood
 from attentest.measures.packing import by_length, positions
 from attentest.measures.polygon import corners_of, pairs_within, triples_at
+from attentest.measures.slabs import FEW, implied_slabs
 from attentest.measures.strongest import normalised, slab_adversary, strongest_adversary
 
 __all__ = ["Bracket", "bracket"]
@@ -66,33 +67,36 @@ def bracket(
     found = torch.zeros_like(alpha)
     some = lengths.nonzero().squeeze(-1)
     for part, longest in by_length(lengths[some], _PAIRS, power=2):
-        rows = some[part]
-        here = places[rows, :longest]
-        near = Neighbourhood.of(
-            alpha[rows].gather(-1, here),
-            token_logits[rows].double().gather(1, here[..., None].expand(-1, -1, outcomes)),
-            torch.arange(longest, device=mask.device) < lengths[rows, None],
-            epsilon,
-        )
-        lower[rows], upper[rows], weights_found = _bracketed(
-            near, tried[rows].gather(-1, here[:, None].expand(-1, tried.shape[1], -1))
-        )
-        found[rows] = found[rows].scatter_(-1, here, weights_found)
+        # A row also holds every token's logits several times over; of few outcomes that is less than its pairs.
+        for rows in some[part].split(max(1, _PAIRS // (longest * max(longest, outcomes)))):
+            here = places[rows, :longest]
+            near = Neighbourhood.of(
+                alpha[rows].gather(-1, here),
+                token_logits[rows].double().gather(1, here[..., None].expand(-1, -1, outcomes)),
+                torch.arange(longest, device=mask.device) < lengths[rows, None],
+                epsilon,
+            )
+            lower[rows], upper[rows], weights_found = _bracketed(
+                near, tried[rows].gather(-1, here[:, None].expand(-1, tried.shape[1], -1))
+            )
+            found[rows] = found[rows].scatter_(-1, here, weights_found)
     return Bracket(lower, upper, found)
 
 
 def _bracketed(near: Neighbourhood, starts: Float[Tensor, "rows k token"]) -> Bracket:
-    margins, own = near.margins, near.alpha[:, None]
+    margins, own, outcomes = near.margins, near.alpha[:, None], near.z.shape[-1]
     goals, upper = [starts], torch.full_like(near.alpha[:, 0], LN2)
     for slab in range(margins.shape[-1]):
         widest = slab_adversary(near.alpha, margins[..., slab], near.mask, near.low[:, slab], near.high[:, slab])
         upper = torch.fmin(upper, widest.divergence)
         goals.append(widest.weights.where(widest.first[:, None] >= 0, near.alpha)[:, None])
-    candidates = [own, near.pulled(own, torch.cat(goals, 1)), _two_tokens(near), _mixtures(near, _subsets(near))]
+    candidates = [own, near.pulled(own, torch.cat(goals, 1)), _two_tokens(near)]
+    if outcomes <= FEW:
+        candidates.append(_mixtures(near, _subsets(near)))
     best = _polished(near, near.best(torch.cat(candidates, 1)))
     lower = near.divergence(best[:, None]).squeeze(1)
 
-    if near.z.shape[-1] == 3:
+    if outcomes == 3:
         lengths = near.mask.sum(-1)
         wide = ((upper - lower > _OPEN) & (lengths <= _LONGEST)).nonzero().squeeze(-1)
         for part, longest in by_length(lengths[wide], _TRIPLES, power=3):
@@ -109,8 +113,9 @@ def _bracketed(near: Neighbourhood, starts: Float[Tensor, "rows k token"]) -> Br
 def _intersected(near: Neighbourhood) -> tuple[Float[Tensor, " rows"], Int[Tensor, "rows corner 3"]]:
     """The optimum over all slabs together, for three outcomes, and the best three tokens at every corner."""
     # Σ v = 0, so that v·ℓ = v₁ (ℓ₁ − ℓ₀) + v₂ (ℓ₂ − ℓ₀): a half-plane of these differences.
-    normals = torch.cat([near.directions, -near.directions], 1)[..., 1:]
-    corners, valid = corners_of(normals, torch.cat([near.high, -near.low], 1))
+    every = torch.arange(3, device=near.z.device).expand(len(near.z), -1)
+    directions, low, high = implied_slabs(near.predicted, near.epsilon, every)
+    corners, valid = corners_of(torch.cat([directions, -directions], 1)[..., 1:], torch.cat([high, -low], 1))
     points = near.z[..., 1:] - near.z[..., :1]
     triples = triples_at(near.alpha, points, near.mask, corners, valid)
     pairs = pairs_within(near.alpha, near.excess, near.mask, keep=1)
@@ -137,7 +142,9 @@ def _subsets(near: Neighbourhood) -> Int[Tensor, "rows subset outcome"]:
     while size < width and math.comb(size + 1, outcomes) <= _SUBSETS:
         size += 1
     tokens = rank.argsort(dim=-1, stable=True)[:, :size]
-    return tokens[:, torch.combinations(torch.arange(tokens.shape[1], device=tokens.device), outcomes)]
+    # torch.combinations would list all size^outcomes tuples first.
+    some = list(combinations(range(tokens.shape[1]), outcomes))
+    return tokens[:, torch.tensor(some, dtype=torch.long, device=tokens.device).view(-1, outcomes)]
 
 
 def _mixtures(near: Neighbourhood, tokens: Int[Tensor, "rows subset outcome"]) -> Float[Tensor, "rows k token"]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.measures.slabs import slabs_around
 
-__all__ = ["Neighbourhood", "implied_slabs"]
+__all__ = ["Neighbourhood"]
 
 _HALVINGS = 40  # of a segment whose end leaves the neighbourhood
 _ROUNDING = 1e-12  # α keeps its own prediction to this, and segments end this far within ε
@@ -22,7 +22,7 @@ _ROUNDING = 1e-12  # α keeps its own prediction to this, and segments end this 
 class Neighbourhood:
     """All α' with TVD(softmax(Σ α'_t z_t), y) ≤ ε, for rows whose real tokens stand first.
 
-    It lies between ``low`` and ``high`` in each of the ``directions`` of the logits.
+    The mean of every token's ``margins`` lies between ``low`` and ``high`` in each slab around it.
     """
 
     alpha: Float[Tensor, "rows token"]
@@ -30,7 +30,7 @@ class Neighbourhood:
     mask: Bool[Tensor, "rows token"]
     epsilon: float
     predicted: Float[Tensor, "rows outcome"]
-    directions: Float[Tensor, "rows slab outcome"]
+    margins: Float[Tensor, "rows token slab"]
     low: Float[Tensor, "rows slab"]
     high: Float[Tensor, "rows slab"]
 
@@ -45,7 +45,7 @@ class Neighbourhood:
         """The neighbourhood of the prediction that α makes."""
         z = z.masked_fill(~mask[..., None], 0.0)
         predicted = (alpha[:, None] @ z).squeeze(1).softmax(-1)
-        return cls(alpha, z, mask, epsilon, predicted, *implied_slabs(predicted, epsilon))
+        return cls(alpha, z, mask, epsilon, predicted, *slabs_around(z, mask, predicted, epsilon))
 
     def rows(self, rows: Int[Tensor, " some"], longest: int) -> Neighbourhood:
         """Some rows, cut to the longest of them."""
@@ -55,21 +55,15 @@ class Neighbourhood:
             self.mask[rows, :longest],
             self.epsilon,
             self.predicted[rows],
-            self.directions[rows],
+            self.margins[rows, :longest],
             self.low[rows],
             self.high[rows],
         )
 
     @property
-    def margins(self) -> Float[Tensor, "rows token slab"]:
-        """Every token's place in every direction."""
-        return self.z @ self.directions.transpose(1, 2)
-
-    @property
     def excess(self) -> Float[Tensor, "rows token bound"]:
         """How far every token is beyond every bound; a bound at infinity is never reached."""
-        margins = self.margins
-        beyond = torch.cat([margins - self.high[:, None], self.low[:, None] - margins], -1)
+        beyond = torch.cat([self.margins - self.high[:, None], self.low[:, None] - self.margins], -1)
         return beyond.masked_fill(beyond.isinf(), -1.0)
 
     def divergence(self, weights: Float[Tensor, "rows k token"]) -> Float[Tensor, "rows k"]:
@@ -105,26 +99,3 @@ class Neighbourhood:
             kept = inside(middle)
             near, far = torch.where(kept, middle, near), torch.where(kept, far, middle)
         return near
-
-
-def implied_slabs(
-    y: Float[Tensor, "rows outcome"], epsilon: float
-) -> tuple[Float[Tensor, "rows slab outcome"], Float[Tensor, "rows slab"], Float[Tensor, "rows slab"]]:
-    """Directions v with Σ v = 0, and the least and greatest v·ln y' over all y' with TVD(y', y) ≤ ε."""
-    less, more = (y - epsilon).clamp(min=0.0).log(), (y + epsilon).log()
-    unit = torch.eye(y.shape[-1], dtype=y.dtype, device=y.device)
-    directions, low, high = [], [], []
-    for c, d in combinations(range(y.shape[-1]), 2):
-        directions.append((unit[c] - unit[d]).expand_as(y))
-        low.append(less[:, c] - more[:, d])
-        high.append(more[:, c] - less[:, d])
-    for c in range(y.shape[-1]):
-        # v·ln y' = logit y'_c + H(w) + KL(w ‖ w'), where w and w' are the shares of the others in y and y'. It is
-        # least where the others keep their shares, and greatest where c takes all of ε from one of them.
-        others = y.masked_fill(unit[c].bool(), 0.0)
-        w = others / others.sum(-1, keepdim=True)
-        directions.append(unit[c] - w)
-        low.append(less[:, c] - (others.sum(-1) + epsilon).log() - torch.xlogy(w, w).sum(-1))
-        taken = torch.where(w > 0, w * (y.log() - less), 0.0).amax(-1)
-        high.append(more[:, c] - torch.xlogy(w, y).sum(-1) + taken)
-    return torch.stack(directions, 1), torch.stack(low, 1), torch.stack(high, 1)

@@ -46,12 +46,14 @@ def pairs_within(
 ) -> Pairs:
     """The best single tokens and pairs within all half-spaces, given how far each token is beyond each of them."""
     first, second = torch.triu_indices(alpha.shape[1], alpha.shape[1], device=alpha.device)
-    beyond, before = excess[:, first], excess[:, second]
-    rise = beyond - before
-    crossing = -before / rise
-    never = (rise == 0) & (before > _TOLERANCE)
-    until = torch.where(rise > 0, crossing, 1.0).masked_fill(never, -1.0).amin(-1).clamp(max=1.0)
-    since = torch.where(rise < 0, crossing, 0.0).amax(-1).clamp(min=0.0)
+    until, since = torch.ones_like(alpha[:, first]), torch.zeros_like(alpha[:, first])
+    for bound in excess.unbind(-1):
+        beyond, before = bound[:, first], bound[:, second]
+        rise = beyond - before
+        crossing = -before / rise
+        never = (rise == 0) & (before > _TOLERANCE)
+        until = torch.where(rise > 0, torch.minimum(until, crossing), until).masked_fill(never, -1.0)
+        since = torch.where(rise < 0, torch.maximum(since, crossing), since)
     possible = (since <= until + _TOLERANCE) & mask[:, first] & mask[:, second]
 
     here = torch.stack([alpha[:, first], alpha[:, second]], -1)

@@ -5,6 +5,8 @@ AttentestError            exit code 2
 ├── UnknownName           no such corpus, model, explainer, challenge, run
 ├── CheckpointError       a saved model that is truncated, foreign or incomplete
 ├── NotApplicable         a challenge or explainer that this subject cannot answer
+├── Diverged              a training whose loss or weights are no longer finite
+├── ChallengeFailed       a cell of a study one of whose challenges failed; the others are kept
 └── StorageError          a folder or file that cannot be written or was altered
 """
 
@@ -15,11 +17,14 @@ from collections.abc import Iterable
 
 __all__ = [
     "AttentestError",
+    "ChallengeFailed",
     "CheckpointError",
+    "Diverged",
     "InputError",
     "NotApplicable",
     "StorageError",
     "UnknownName",
+    "line_of",
     "suggestion",
 ]
 
@@ -40,6 +45,14 @@ class NotApplicable(AttentestError):
     """A challenge or explainer that this subject cannot answer."""
 
 
+class Diverged(AttentestError):
+    """A training whose loss or weights are no longer finite."""
+
+
+class ChallengeFailed(AttentestError):
+    """A cell of a study one of whose challenges failed; what the others found is kept."""
+
+
 class StorageError(AttentestError):
     """A folder or file that cannot be written, or was altered after it was written."""
 
@@ -56,3 +69,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+
+
+def line_of(error: BaseException) -> str:
+    """An error as one line: a user's as it is written, any other with its type."""
+    said = str(error) if isinstance(error, AttentestError) else f"{type(error).__name__}: {error}"
+    return " ".join(said.split())

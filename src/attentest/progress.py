@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-__all__ = ["SILENT", "Progress", "Silent", "Tick"]
+__all__ = ["EXAMINING", "SILENT", "Progress", "Silent", "Tick"]
+
+#: The name of threads that may be left at work when a person interrupts: nobody waits for them.
+EXAMINING = "examining"
 
 
 class Tick(Protocol):

@@ -17,7 +17,8 @@ from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
 from attentest.store.findings import read_findings
-from attentest.studies.examine import _Marks, _People, examine
+from attentest.studies.examine import examine
+from attentest.studies.marked import Marks, People
 
 SINGLE = ("single_token_f1", "single_iou")
 OPTIONAL = {*SINGLE, *(column for column, _ in CEILINGS)}
@@ -48,8 +49,8 @@ def examination(split: Split, people: bool = True) -> Examination:
     batch = whole(encoded)
     tokens = pa.concat_arrays(split.table["tokens"].chunks)
     with torch.no_grad():
-        reading, flags = model.read(batch), _Marks.of(split).batch(batch)
-    known = _People.of(split).batch(batch) if people else None
+        reading, flags = model.read(batch), Marks.of(split).batch(batch)
+    known = People.of(split).batch(batch) if people else None
     return Examination(model, batch, reading, 0, tokens, flags, marks="human", annotations=known)
 
 

@@ -98,6 +98,7 @@ def audit(
     terminal = Terminal(quiet=quiet or as_json)
     check_texts(choices)
     from attentest.auditing import describe_audit, finish
+    from attentest.report.judge import failures
     from attentest.studies.trained import device_named
 
     device_named(device)
@@ -107,13 +108,14 @@ def audit(
     done = finish(run, runs, device=device, fresh=fresh, progress=terminal)
     if as_json:
         typer.echo(json.dumps(done.to_record(), ensure_ascii=False, indent=1))
-        return
-    if quiet:
-        typer.echo(done.verdict.headline)
     else:
-        done.show()
-    typer.echo(f"Run     {done.folder.path}")
-    typer.echo(f"Report  {done.report}")
+        typer.echo(done.verdict.headline) if quiet else done.show()
+        typer.echo(f"Run     {done.folder.path}")
+        typer.echo(f"Report  {done.report}")
+    if failed := failures(done.folder.record):
+        for line in failed:
+            typer.echo(line, err=True)
+        raise typer.Exit(1)
 
 
 def check_texts(choices: Mapping[str, Any]) -> None:

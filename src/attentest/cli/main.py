@@ -1,6 +1,7 @@
 """The entry point: commands, exit codes, and errors as one line.
 
-Exit codes: 0 done, 1 a fault of attentest, 2 something the user can put right, 130 interrupted.
+Exit codes: 0 done, 1 a fault of attentest (of a challenge, perhaps: the others are reported), 2 something the user can
+put right, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ How the lines are weighed against each other stands in weighing.py; here every g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attentest.errors import StorageError
 from attentest.report.also import also_measured
@@ -18,7 +19,7 @@ from attentest.store.folder import RunFolder
 from attentest.store.summary import sentences_of
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["judge", "weigh"]
+__all__ = ["failures", "judge", "weigh"]
 
 LIMITS = (
     "Attention cannot be changed while everything else stays as it was: replacing it feeds the head contexts it "
@@ -57,8 +58,16 @@ def judge(run: RunFolder) -> Verdict:
     sentences = sentences_of(run.findings(name).table)
     closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())), wording)
     also = tuple(also_measured(run, {line.findings for line in lines}))
-    limits = (*LIMITS, FORCED, TOGETHER) if task_of(fields).writes else LIMITS
+    limits = (*failures(run.record), *LIMITS, *((FORCED, TOGETHER) if task_of(fields).writes else ()))
     return Verdict(_headline(goals[0], fields.get("challenges"), wording), lines, goals, closing, limits, also)
+
+
+def failures(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Every challenge that failed, by a run's record, in one line."""
+    failed = record.get("failed", {}).items()
+    return tuple(
+        f"Challenge {challenge!r} failed and has no part in this verdict: {reason}" for challenge, reason in failed
+    )
 
 
 def _open(said: Sequence[str]) -> Open:

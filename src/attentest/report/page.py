@@ -28,6 +28,7 @@ from attentest.report.four_figures import guide_scores, imitation_curve, seed_vi
 from attentest.report.four_tests import four_tests
 from attentest.report.held import site_of
 from attentest.report.html import environment
+from attentest.report.judge import failures
 from attentest.report.layers_figure import layers_curve
 from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
@@ -223,6 +224,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             particulars=_particulars(record),
             files=list(_files(record["finished"], every)),
             run=run.path.name,
+            failures=failures(record),
         )
     )
 

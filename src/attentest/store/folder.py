@@ -5,6 +5,7 @@
     model.safetensors        the weights
     vocabulary.json          the words
     findings/<name>.parquet  one file per challenge
+    findings/unfinished      what an examination that was cut short has found so far
     report.html              the page
 run.json is rewritten, atomically, after each finished stage; a file it does not list is not finished. It ends in a
 seal, the sha256 of all the rest of it, so that a single flipped bit anywhere in the folder is noticed.
@@ -121,10 +122,10 @@ class RunFolder:
             return ""
 
     def note(self, **about: Any) -> None:
-        """Record something worth keeping of the run as a whole."""
+        """Record something worth keeping of the run as a whole; what is None is no longer worth it."""
         record = self.record
         if any(record.get(name) != value for name, value in about.items()):
-            self._write({**record, **about})
+            self._write({name: value for name, value in (record | about).items() if value is not None})
 
     def is_finished(self, name: str, say: Callable[[str], None] = lambda line: None) -> bool:
         """Whether the file is recorded and still has the recorded content; ``say`` hears when it has not."""

@@ -13,7 +13,7 @@ from typing import Any
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.sentences import with_sentences
-from attentest.errors import AttentestError, StorageError
+from attentest.errors import AttentestError, ChallengeFailed, StorageError, line_of
 from attentest.progress import Progress
 from attentest.store.atomic import make_folder, write_text
 from attentest.studies.describe import describe_run
@@ -56,7 +56,9 @@ def perform(task: Task, progress: Progress) -> None:
             )
         root = Path(task.root)
         if task.companion is None:
-            execute(run, root, device=task.device, progress=progress)
+            failed = execute(run, root, device=task.device, progress=progress).record.get("failed", {})
+            if failed:
+                raise ChallengeFailed("; ".join(f"challenge {text!r}: {reason}" for text, reason in failed.items()))
         else:
             train(run, root, device=task.device, companion=str(task.companion), progress=progress)
     except Exception as error:
@@ -67,8 +69,7 @@ def perform(task: Task, progress: Progress) -> None:
 
 
 def _keep(folder: Path, task: Task, error: Exception) -> None:
-    said = str(error) if isinstance(error, AttentestError) else f"{type(error).__name__}: {error}"
-    keep_failure(folder, task, said, traceback.format_exc())
+    keep_failure(folder, task, line_of(error), traceback.format_exc())
 
 
 def keep_failure(folder: Path, task: Task, said: str, trace: str = "") -> None:

@@ -1,11 +1,14 @@
-"""Put challenges to a subject over a whole split: read each batch once, write findings as they come."""
+"""Put challenges to a subject over a whole split: read each batch once, and keep what each gave as it comes."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,80 +21,26 @@ from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
+from attentest.errors import line_of
 from attentest.explainers.budget import ran_out
 from attentest.measures.human_agreement import Annotations
 from attentest.models.pretrained.memory import give_back, give_back_if_grown
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
-from attentest.progress import SILENT, Progress
+from attentest.progress import EXAMINING, SILENT, Progress
 from attentest.registry import parameters_of, text_of
 from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
+from attentest.store.parts import Parts
+from attentest.studies.marked import Marks, People
 from attentest.studies.room import Room
 
-__all__ = ["Texts", "examine"]
+__all__ = ["UNFINISHED", "Texts", "examine"]
 
-
-@dataclass(frozen=True)
-class _Marks:
-    """A split's rationale as flat flags, cut into padded batches on demand."""
-
-    values: np.ndarray
-    offsets: np.ndarray
-
-    @classmethod
-    def of(cls, split: Split) -> _Marks | None:
-        if not split.has("rationale"):
-            return None
-        offsets = np.concatenate([[0], np.cumsum(split.lengths)])
-        values = np.zeros(offsets[-1], bool)
-        start = 0
-        for chunk in split.table["rationale"].chunks:
-            # A text without marks has none that decides; the others have one flag per token.
-            marked = np.repeat(
-                chunk.is_valid().to_numpy(zero_copy_only=False), split.lengths[start : start + len(chunk)]
-            )
-            place = values[offsets[start] : offsets[start + len(chunk)]]
-            place[marked] = chunk.flatten().to_numpy(zero_copy_only=False)
-            start += len(chunk)
-        return cls(values, offsets)
-
-    def batch(self, batch: Batch) -> torch.Tensor:
-        """The flags of a batch at the positions of its real tokens."""
-        mask = batch.mask.cpu()
-        out = torch.zeros_like(mask)
-        rows = batch.rows.cpu().numpy()
-        parts = [self.values[self.offsets[row] : self.offsets[row + 1]] for row in rows]
-        out[mask] = torch.from_numpy(np.concatenate(parts).astype(bool))
-        return out.to(batch.mask.device)
-
-
-@dataclass(frozen=True)
-class _People:
-    """What each person marked, as flat flags: text by text, person by person."""
-
-    counts: np.ndarray
-    values: np.ndarray
-    offsets: np.ndarray
-
-    @classmethod
-    def of(cls, split: Split) -> _People | None:
-        if not split.has("annotations"):
-            return None
-        column = split.table["annotations"]
-        counts = pc.list_value_length(column).fill_null(0).to_numpy()
-        values = pc.list_flatten(pc.list_flatten(column)).to_numpy()
-        return cls(counts, values, np.concatenate([[0], np.cumsum(counts * split.lengths)]))
-
-    def batch(self, batch: Batch) -> Annotations:
-        """The flags of a batch, with room for as many people as any text has."""
-        mask, rows = batch.mask.cpu(), batch.rows.cpu().numpy()
-        there = torch.from_numpy(np.arange(self.counts.max(initial=0)) < self.counts[rows, None])
-        marked = there[:, :, None] & mask[:, None]
-        flags = torch.zeros_like(marked)
-        parts = [self.values[self.offsets[row] : self.offsets[row + 1]] for row in rows]
-        flags[marked] = torch.from_numpy(np.concatenate(parts).astype(bool))
-        return Annotations(flags.to(batch.mask.device), there.to(batch.mask.device))
+#: The folder, beside the findings, of what an unfinished examination has found so far.
+UNFINISHED = "unfinished"
+#: Seconds between two times that what was found is written down.
+KEEP_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -119,83 +68,186 @@ def examine(
     companions: Mapping[Companion, Subject] | None = None,
     written: Texts | None = None,
     workers: int = 1,
+    finished: Callable[[str], None] = lambda name: None,
     progress: Progress = SILENT,
-) -> None:
-    """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order, whole files or none.
+) -> dict[str, Exception]:
+    """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order; the errors of those that failed.
 
     Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
     depend on how many there are. ``meaning`` says what the split's marks are: planted, human, or nothing;
     ``companions`` are the other models that the challenges compare the subject with. Where texts are ``written``, the
     rows of the split are steps, all of a text in one batch; a challenge of texts gives rows of texts.
+
+    What was found is kept in ``folder/unfinished`` every few seconds, and taken up from there; it goes once the
+    challenge's file is there and ``finished`` was told.
     """
-    marks, people, room = _Marks.of(split), _People.of(split), Room(subject, encoded)
-    texts = Split(split.table.select([name for name in ("tokens", "sentences") if split.has(name)]))
+    room = Room(subject, encoded)
+    examiner = _Examiner(
+        subject, split, encoded, challenges, room, seed, meaning, companions or {}, written, progress.say
+    )
+    layout = hashlib.sha256(f"{subject.device.type} {room.positions} ".encode() + room.sizes.tobytes()).hexdigest()
+    parts = {name: Parts(folder / UNFINISHED / name, layout, progress.say) for name in challenges}
+    if before := min((part.texts for part in parts.values()), default=0):
+        progress.say(f"Resuming: {before} of {len(encoded)} texts were examined before.")
+    chunks = 0
+    with progress.stage("Examining", len(encoded)) as tick, _threads(workers, examiner) as pool, _kept(parts) as keep:
+        for chunk, batches in enumerate(bucketed(encoded, tokens=room.positions, sizes=room.sizes)):
+            # The longest first, so that no worker is left alone with them at the end.
+            asked = {
+                number: [name for name, part in parts.items() if not part.has(chunk, number)]
+                for number in reversed(range(len(batches)))
+            }
+            tick(sum(batches[number].texts for number, names in asked.items() if not names))
+            waiting = {
+                pool.submit(examiner.examined, batches[number], names): number
+                for number, names in asked.items()
+                if names
+            }
+            for future in as_completed(waiting):
+                number = waiting.pop(future)
+                for name, table in future.result().items():
+                    parts[name].add(chunk, number, table, batches[number].texts)
+                tick(batches[number].texts)
+                keep()
+            _give_back_memory(subject)
+            chunks = chunk + 1
+    for name, challenge in challenges.items():
+        if name in examiner.failed:
+            parts[name].keep()
+        else:
+            of = split if written is None or not challenge.of_texts else written.split
+            about = text_of(challenge), challenge.measures_of(subject), parameters_of(challenge)
+            with replacing(folder / f"{name}.parquet") as path, FindingsWriter(path, *about) as writer:
+                for chunk in range(chunks):
+                    writer.write(_ordered(parts[name].rows(chunk), of))
+            finished(name)
+            parts[name].forget()
+    return examiner.failed
 
-    seconds = Split(split.table.select(["second"])) if split.has("second") else None
 
-    def examined(batch: Batch) -> dict[str, pa.Table]:
+class _Stopped(Exception):
+    """The examination was given up."""
+
+
+@dataclass
+class _Examiner:
+    """Puts the challenges to batches, from several threads; a challenge that fails is not put again."""
+
+    subject: Subject
+    split: Split
+    encoded: Encoded
+    challenges: Mapping[str, Challenge]
+    room: Room
+    seed: int
+    meaning: str
+    companions: Mapping[Companion, Subject]
+    written: Texts | None
+    say: Callable[[str], None]
+    failed: dict[str, Exception] = field(default_factory=dict)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._marks, self._people = Marks.of(self.split), People.of(self.split)
+        self._texts = Split(self.split.table.select([n for n in ("tokens", "sentences") if self.split.has(n)]))
+        self._seconds = Split(self.split.table.select(["second"])) if self.split.has("second") else None
+
+    def examined(self, batch: Batch, names: Sequence[str]) -> dict[str, pa.Table]:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
-        if room.holds(batch):
+        if self.room.holds(batch):
             try:
-                found = whole(batch)
+                found = self._whole(batch, names)
             except RuntimeError as error:
                 if batch.texts == 1 or not ran_out(error):
                     raise
-                room.shrink(batch)
+                self.room.shrink(batch)
             else:
-                if news := room.news():
-                    progress.say(news)
+                if news := self.room.news():
+                    self.say(news)
                 return found
             # Beyond the except block, so that the failed call's tensors are free by now.
-            _give_back_memory(subject)
-        halves = [examined(half) for half in batch.halves()]
-        return {name: pa.concat_tables([half[name] for half in halves]) for name in challenges}
+            _give_back_memory(self.subject)
+        halves = [self.examined(half, names) for half in batch.halves()]
+        there = [name for name in names if all(name in half for half in halves)]
+        return {name: pa.concat_tables([half[name] for half in halves]) for name in there}
 
     @torch.no_grad()
-    def whole(batch: Batch) -> dict[str, pa.Table]:
-        batch = batch.to(subject.device)
-        reading = subject.read(batch)
-        examination = Examination(
-            subject,
+    def _whole(self, batch: Batch, names: Sequence[str]) -> dict[str, pa.Table]:
+        examination = self._examination(batch.to(self.subject.device))
+        found: dict[str, pa.Table] = {}
+        for name in names:
+            if self.stop.is_set():
+                raise _Stopped
+            if name in self.failed:
+                continue
+            try:
+                found[name] = self._put(self.challenges[name], examination)
+            except Exception as error:
+                if isinstance(error, RuntimeError) and ran_out(error) and batch.texts > 1:
+                    raise
+                if self.failed.setdefault(name, error) is error:
+                    self.say(f"Challenge {name!r} failed, and the others go on: {line_of(error)}")
+            if isinstance(self.subject, Pretrained):
+                give_back_if_grown()
+        return found
+
+    def _put(self, challenge: Challenge, examination: Examination) -> pa.Table:
+        of_texts = challenge.of_texts
+        table = challenge.examine(examination)
+        return _with_prediction(table, examination, of_texts=of_texts)
+
+    def _examination(self, batch: Batch) -> Examination:
+        """The batch, read once."""
+        reading, written = self.subject.read(batch), self.written
+        marks, people, seconds = self._marks, self._people, self._seconds
+        return Examination(
+            self.subject,
             batch,
             reading,
-            seed,
-            _items(texts.take(batch.rows.cpu().numpy()), reading),
+            self.seed,
+            _items(self._texts.take(batch.rows.cpu().numpy()), reading),
             None if marks is None else _any(reading, marks.batch(batch)),
-            marks=meaning,
+            marks=self.meaning,
             second=None if seconds is None else _words(seconds, batch),
             annotations=None if people is None else _of_items(reading, people.batch(batch)),
-            texts=len(encoded),
-            companions=companions or {},
-            donors=encoded.batch,
+            texts=len(self.encoded),
+            companions=self.companions,
+            donors=self.encoded.batch,
             vocabulary=None if written is None else written.vocabulary,
             targets=None if written is None else written.targets(batch),
         )
-        found: dict[str, pa.Table] = {}
-        for name, challenge in challenges.items():
-            table = challenge.examine(examination)
-            found[name] = _with_prediction(table, examination, of_texts=challenge.of_texts)
-            if isinstance(subject, Pretrained):
-                give_back_if_grown()
-        tick(batch.texts)
-        return found
 
-    with contextlib.ExitStack() as stack:
-        writers: dict[str, FindingsWriter] = {}
-        for name, challenge in challenges.items():
-            path = stack.enter_context(replacing(folder / f"{name}.parquet"))
-            measures, parameters = challenge.measures_of(subject), parameters_of(challenge)
-            writer = FindingsWriter(path, text_of(challenge), measures, parameters)
-            writers[name] = stack.enter_context(writer)
-        tick = stack.enter_context(progress.stage("Examining", len(encoded)))
-        pool = stack.enter_context(_pool(workers))
-        for batches in bucketed(encoded, tokens=room.positions, sizes=room.sizes):
-            # The longest first, so that no worker is left alone with them at the end.
-            done = list(pool.map(examined, reversed(batches)))
-            for name, writer in writers.items():
-                of = split if written is None or not challenges[name].of_texts else written.split
-                writer.write(_ordered([found[name] for found in reversed(done)], of))
-            _give_back_memory(subject)
+
+@contextlib.contextmanager
+def _kept(parts: Mapping[str, Parts]) -> Iterator[Callable[[], None]]:
+    """To be called after every batch: writes down what was found if it is time; where work ends early, at once."""
+    last = time.monotonic()
+
+    def keep() -> None:
+        nonlocal last
+        if time.monotonic() - last >= KEEP_SECONDS:
+            for part in parts.values():
+                part.keep()
+            last = time.monotonic()
+
+    try:
+        yield keep
+    except BaseException:
+        for part in parts.values():
+            part.keep()
+        raise
+
+
+@contextlib.contextmanager
+def _threads(workers: int, examiner: _Examiner) -> Iterator[ThreadPoolExecutor]:
+    """Threads that begin nothing more at the first failure; on Ctrl-C nobody waits for what they are at."""
+    pool = ThreadPoolExecutor(workers, EXAMINING, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool
+    except BaseException as error:
+        examiner.stop.set()
+        pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def _words(texts: Split, batch: Batch) -> pa.ListArray:
@@ -233,16 +285,6 @@ def _give_back_memory(subject: Subject) -> None:
         give_back()
 
 
-@contextlib.contextmanager
-def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that stop at the first failure (or Ctrl-C) instead of finishing what is queued."""
-    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
 def _with_prediction(table: pa.Table, examination: Examination, *, of_texts: bool) -> pa.Table:
     """Add the predicted class, so that any findings can be grouped by it; of whole texts there is none."""
     if of_texts and examination.batch.target is not None:
@@ -254,9 +296,8 @@ def _with_prediction(table: pa.Table, examination: Examination, *, of_texts: boo
     return table.append_column("predicted", pa.array(predicted[at]))
 
 
-def _ordered(tables: Sequence[pa.Table], of: Split) -> pa.Table:
+def _ordered(table: pa.Table, of: Split) -> pa.Table:
     """One chunk's findings in the split's order, instance ids first; of steps of writing, their sentences' next."""
-    table = pa.concat_tables(tables)
     table = table.take(pa.array(np.argsort(table["row"].to_numpy(), kind="stable")))
     for place, name in enumerate(name for name in ("id", "sentence") if of.has(name)):
         table = table.add_column(place, name, of.table[name].take(table["row"]))

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attentest.challenges import Challenge
+from attentest.challenges.instances import Instances
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.steps import stepped
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import StorageError
+from attentest.errors import StorageError, line_of
 from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
@@ -37,7 +38,10 @@ def execute(
     fresh: bool = False,
     progress: Progress = SILENT,
 ) -> RunFolder:
-    """Do what is not done yet: prepare, train, then every challenge; each finished stage is kept."""
+    """Do what is not done yet: prepare, train, then every challenge; each finished stage is kept.
+
+    A challenge that fails is noted in the run's record as ``failed``, with the reason, and the others go on.
+    """
     with opened(run, root, device, fresh, progress) as (folder, where):
         if is_complete(run, folder, progress.say):
             return folder
@@ -58,8 +62,13 @@ def execute(
             encoded = Encoded.of(split, vocabulary)
             side_by_side = workers if model.device.type == "cpu" else 1
             started = time.monotonic()
+
+            def finished(name: str) -> None:
+                key, seconds = run.findings_key(missing[name]), round(time.monotonic() - started, 2)
+                folder.finish(_findings(name), instances=len(split), key=key, seconds=seconds)
+
             with reproducibly():
-                examine(
+                failed = examine(
                     subject,
                     shown,
                     encoded,
@@ -70,12 +79,13 @@ def execute(
                     companions=beside,
                     written=None if vocabulary.target is None else Texts(run.examined(), vocabulary),
                     workers=side_by_side,
+                    finished=finished,
                     progress=progress,
                 )
-            seconds = round(time.monotonic() - started, 2)
-            for name, challenge in missing.items():
-                key = run.findings_key(challenge)
-                folder.finish(_findings(name), instances=len(split), key=key, seconds=seconds)
+            folder.note(failed={text_of(missing[name]): line_of(error) for name, error in failed.items()} or None)
+            without = [error for name, error in failed.items() if isinstance(missing[name], Instances)]
+            if without:  # nothing can be judged
+                raise without[0]
         return folder
 
 
@@ -94,8 +104,7 @@ def is_complete(run: Run, folder: RunFolder, say: Callable[[str], None] = lambda
         passed_over = folder.record.get("not_applicable", {})
     except StorageError:
         return False
-    usual = run.usual.challenges
-    asked = [one for one in run.asked if one not in usual or text_of(one) not in passed_over]
+    asked = [challenge for challenge in run.asked if text_of(challenge) not in passed_over]
     kept = [MODEL] if (folder.path / MODEL).exists() else []
     whole = [folder.is_finished(name, say) for name in (COUNTS, *kept, *(_findings(file_name(c)) for c in asked))]
     return all(whole)
@@ -121,7 +130,7 @@ def _borrowed(run: Run, folder: RunFolder, name: str, challenge: Challenge) -> b
 
 def _applicable(run: Run, folder: RunFolder, model: Subject, split: Split, progress: Progress) -> dict[str, Challenge]:
     """The challenges by the name of their findings; those that do not apply are named with the reason, and noted."""
-    wanted, passed_over, left_out = applicable(run.asked, run.usual, model, has_rationale=split.has("rationale"))
+    wanted, passed_over, left_out = applicable(run.asked, model, has_rationale=split.has("rationale"))
     for challenge, reason in passed_over.items():
         progress.say(f"Challenge {challenge!r} does not apply: {reason}.")
     for explainer, reason in left_out.items():

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attentest.errors import AttentestError
+from attentest.errors import line_of
 from attentest.progress import Tick
 from attentest.studies.engine import Task, Watch, Work
 
-__all__ = ["Event", "Reporter", "attempt", "line_of", "on_one_thread", "tell"]
+__all__ = ["Event", "Reporter", "attempt", "on_one_thread", "tell"]
 
 #: The name of a watch's method, and what it is given beside the task.
 Event = tuple[Any, ...]
@@ -60,12 +60,6 @@ def attempt(work: Work, task: Task, send: Callable[[Event], None]) -> str | None
     except Exception as error:
         return line_of(error)
     return None
-
-
-def line_of(error: BaseException) -> str:
-    """An error as one line: a user's as it is written, any other with its type."""
-    said = str(error) if isinstance(error, AttentestError) else f"{type(error).__name__}: {error}"
-    return " ".join(said.split())
 
 
 def tell(watch: Watch, task: Task, event: Event) -> None:

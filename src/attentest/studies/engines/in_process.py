@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from attentest.errors import line_of
 from attentest.studies.engine import Task, Watch, Work
-from attentest.studies.engines.attempt import Event, attempt, line_of, on_one_thread, tell
+from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
 
 __all__ = ["InProcess"]
 

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 
 from attentest import __version__
 from attentest.data.cache import cache_folder
-from attentest.errors import AttentestError, InputError, StorageError
+from attentest.errors import AttentestError, InputError, StorageError, line_of
 from attentest.store.atomic import checksum, make_folder, replacing
 from attentest.studies.engine import Task, Watch, Work
-from attentest.studies.engines.attempt import Event, attempt, line_of, on_one_thread, tell
+from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
 from attentest.studies.engines.ray_connection import connected, identified, identity_of
 
 __all__ = ["RayCluster"]

@@ -34,6 +34,7 @@ def examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[st
     if "instances" not in found or "attention" not in found["instances"].table.column_names:
         return
     table = found["instances"].table
+    table = table.filter(pc.is_null(table["not_judged"]))
     attacks = found["adversary"].table if "adversary" in found else None
     chosen = _chosen(table, attacks)
     ids = pa.array(list(chosen), pa.string())

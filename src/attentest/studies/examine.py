@@ -32,6 +32,7 @@ from attentest.registry import parameters_of, text_of
 from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
 from attentest.store.parts import Parts
+from attentest.studies.finite import finite_only
 from attentest.studies.marked import Marks, People
 from attentest.studies.room import Room
 
@@ -193,6 +194,7 @@ class _Examiner:
     def _put(self, challenge: Challenge, examination: Examination) -> pa.Table:
         of_texts = challenge.of_texts
         table = challenge.examine(examination)
+        table = finite_only(table, examination, challenge.measures_of(self.subject), of_texts=of_texts)
         return _with_prediction(table, examination, of_texts=of_texts)
 
     def _examination(self, batch: Batch) -> Examination:

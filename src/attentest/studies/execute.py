@@ -22,6 +22,7 @@ from attentest.store.atomic import make_folder, replacing
 from attentest.store.folder import RunFolder
 from attentest.studies.applicable import applicable, explained
 from attentest.studies.examine import Texts, examine
+from attentest.studies.finite import refuse_not_finite
 from attentest.studies.run import COUNTS, FORCED, MODEL, Run, file_name
 from attentest.studies.trained import companions, neighbours, opened, reproducibly, trained_model, without_removed
 from attentest.studies.written import own_words
@@ -60,6 +61,7 @@ def execute(
             make_folder(folder.path / "findings")
             beside = companions(run, subject, missing.values(), root, device, progress)
             encoded = Encoded.of(split, vocabulary)
+            refuse_not_finite(model, encoded)
             side_by_side = workers if model.device.type == "cpu" else 1
             started = time.monotonic()
 

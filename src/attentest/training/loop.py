@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from attentest.data.batches import Batch, Encoded, bucketed, shuffled
-from attentest.errors import InputError
+from attentest.errors import Diverged, InputError
 from attentest.measures.performance import accuracy, f1_macro, roc_auc
 from attentest.models.network import Network
 from attentest.models.subject import Reading, Subject
@@ -144,6 +144,7 @@ def fit(
                 optimizer.step()
                 total += loss.detach()
                 tick(1, **({} if step % 25 else {"epoch": number, "loss": float(loss.detach()) / len(batch)}))
+            _refuse_diverged(model, number, float(total), training)
             reached, right = on_dev(model, dev, training)
             if score is not None:
                 reached = score(model, dev)
@@ -157,6 +158,18 @@ def fit(
     model.load_state_dict(best)
     model.eval()
     return epochs
+
+
+def _refuse_diverged(model: Network, number: int, loss: float, training: Training) -> None:
+    """Stop a training whose loss or weights are no longer finite: nothing that follows would mean anything."""
+    if math.isfinite(loss) and all(bool(weight.isfinite().all()) for weight in model.parameters()):
+        return
+    broken = "weights" if math.isfinite(loss) else "loss"
+    clip = f"a clip below {training.clip:g}" if training.clip else "a gradient clip"
+    raise Diverged(
+        f"Training diverged in epoch {number}: its {broken} must be finite, and no longer is. Train again with a "
+        f"learning rate below {training.learning_rate:g} (--learning-rate) or with {clip} (--clip)."
+    )
 
 
 def best_epoch(epochs: list[Epoch]) -> Epoch:

@@ -44,7 +44,7 @@ def test_findings_come_as_frames(data, tmp_path):
     frame = done.to_frame("agreement")
     assert isinstance(frame, pandas.DataFrame)
     assert {"id", "pair", "tau", "not_judged"} <= set(frame.columns)
-    assert len(done.to_frame()) == 12
+    assert len(done.to_frame()) == done.folder.record["fields"]["corpus"]["sizes"]["test"]
     with pytest.raises(AttentestError, match="uniform"):
         done.to_frame("unifrm")
 

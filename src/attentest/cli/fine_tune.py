@@ -85,7 +85,6 @@ def fine_tune(
                 tokenizer="whitespace",
                 lowercase=False,
                 max_tokens=max_tokens,
-                seed=seed,
             )
     found = fine_tune(checkpoint, loaded, to, training=training, seed=seed, device=chosen, progress=terminal)
     keep_texts(loaded["train"], to / TEXTS)

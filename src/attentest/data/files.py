@@ -12,7 +12,7 @@ from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.data.formats import Table, read_table, stem_of
 from attentest.data.labels import classes_of, one_spelling
 from attentest.data.rows import Preparation, Rows
-from attentest.data.splits import FRACTIONS, stratified
+from attentest.data.splits import FRACTIONS, by_text, same_text
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import InputError, UnknownName
 
@@ -43,11 +43,10 @@ def corpus_from_files(
     min_frequency: int = 1,
     max_tokens: int = 1000,
     classes: Sequence[str] | None = None,
-    seed: int = 0,
 ) -> Corpus:
     """A corpus from CSV, TSV, JSON lines or Parquet; columns are guessed where that is safe.
 
-    A column ``split`` is honoured; splits it lacks are cut from its training rows, stratified by label.
+    A column ``split`` is honoured; splits it lacks are cut from its training rows, by their texts (``by_text``).
     ``test`` names a second file that is the test split. Rows left out are counted in the provenance.
     ``classes`` are those of a model already trained: labels must be among them, need not be all of them, and every
     row is for testing unless a split column or ``test`` says which are.
@@ -79,15 +78,15 @@ def corpus_from_files(
         parts = {"train": [], "dev": [], "test": parts["test"] or parts["train"]}
     missing = [name for name in FRACTIONS if not parts[name]] if classes is None else []
     if missing:
-        parts |= _cut(rows, parts["train"], missing, seed)
+        parts |= _cut(rows, parts, missing)
     if classes is None:
         _refuse_labels_outside(rows, parts, columns.label, "training", {rows.labels[i] for i in parts["train"]})
     else:
         _refuse_labels_outside(rows, parts, columns.label, "the model", set(classes))
-    texts = {name: {" ".join(rows.tokens[row]) for row in parts[name]} for name in FRACTIONS}
+    texts = {name: {same_text(rows.tokens[row]) for row in parts[name]} for name in FRACTIONS}
     shared = len(texts["test"] & (texts["train"] | texts["dev"]))
     notes = [f"{shared} {'text' if shared == 1 else 'texts'} of test also in train or dev"] if shared else []
-    cut = f"; {' and '.join(missing)} cut from train (stratified, seed {seed})" if missing else ""
+    cut = f"; {' and '.join(missing)} cut from train by a hash of the text" if missing else ""
     return Corpus(
         stem_of(table.path),
         known,
@@ -142,15 +141,18 @@ def _joined(table: Table, rows: Rows, test_table: Table, others: Rows) -> Rows:
     )
 
 
-def _cut(rows: Rows, train: Sequence[int], missing: Sequence[str], seed: int) -> dict[str, list[int]]:
-    """The training rows without, and with, the splits that are missing."""
-    places = stratified(
-        [" ".join(rows.tokens[row]) for row in train],  # by text, so that repeated ones stay together
-        [rows.labels[row] for row in train],
+def _cut(rows: Rows, parts: Mapping[str, Sequence[int]], missing: Sequence[str]) -> dict[str, list[int]]:
+    """The splits that are missing, cut from training: none of their texts is in another split."""
+    keys = [same_text(tokens) for tokens in rows.tokens]
+    given = {keys[row] for name, chosen in parts.items() if name != "train" for row in chosen}
+    free = [row for row in parts["train"] if keys[row] not in given]
+    places = by_text(
+        [keys[row] for row in free],
+        [rows.labels[row] for row in free],
         fractions={name: FRACTIONS[name] for name in ("train", *missing)},
-        seed=seed,
     )
-    return {name: [train[place] for place in chosen] for name, chosen in places.items()}
+    cut = {name: [free[place] for place in chosen] for name, chosen in places.items()}
+    return {**cut, "train": sorted({*cut["train"], *parts["train"]} - {row for name in missing for row in cut[name]})}
 
 
 def _refuse_labels_outside(

@@ -119,7 +119,6 @@ def describe_run(
             max_tokens=max_tokens,
             min_frequency=min_frequency,
             classes=tuple(was["classes"]) if was else None,
-            seed=seed,
         )
     elif isinstance(corpus, Corpus):
         loaded = corpus

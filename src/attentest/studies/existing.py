@@ -160,7 +160,7 @@ def _asked_of(
 ) -> _Asked:
     """The texts and questions for a model with these classes and this configuration."""
     answers = list(label_words.values() if isinstance(label_words, Mapping) else label_words) if label_words else None
-    loaded = corpus_for(corpus, names, classes, seed=seed, **data)
+    loaded = corpus_for(corpus, names, classes, **data)
     run = ExistingRun(loaded, challenges=(), seed=seed, limit=limit, site=site)
     split = run.examined()
     run = dataclasses.replace(run, challenges=_put_alone(challenges, split))
@@ -205,7 +205,7 @@ def describe_subject(
 ) -> ExistingRun:
     """The run that audits a subject made from a model of one's own."""
     numbered = tuple(map(str, range(subject.classes)))
-    loaded = corpus_for(corpus, tuple(classes or numbered), classes, seed=seed, **data)
+    loaded = corpus_for(corpus, tuple(classes or numbered), classes, **data)
     if len(loaded.classes) != subject.classes:
         raise InputError(
             f"The data has {len(loaded.classes)} classes ({', '.join(loaded.classes)}), and the model "

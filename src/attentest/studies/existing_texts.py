@@ -33,7 +33,6 @@ def corpus_for(
     id_column: str | None = None,
     tokenizer: str | None = None,
     max_tokens: int = 1000,
-    seed: int = 0,
 ) -> Corpus:
     """Texts with the classes of a model, in its order: a corpus, or the user's files, cut at spaces and in their case.
 
@@ -61,7 +60,6 @@ def corpus_for(
         lowercase=False,
         max_tokens=max_tokens,
         classes=_chosen(names, classes, set(one_spelling(sorted(there)))),
-        seed=seed,
     )
 
 

@@ -70,19 +70,24 @@ KINDS = (
     *("corpora", "encoders", "attentions", "decoders", "heads", "tokenizers"),
     *("explainers", "interactions", "challenges", "presets", "runs"),
 )
+#: What a model is made of.
+PARTS = ("encoders", "attentions", "decoders", "heads")
 
 
 def list_(
-    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(KINDS)}; default: all but runs.")] = "",
+    kind: Annotated[
+        str, typer.Argument(help=f"One of {', '.join(KINDS)}, or models: {', '.join(PARTS)}. Default: all but runs.")
+    ] = "",
     runs: o.Runs = Path("runs"),
     as_json: o.Json = False,
 ) -> None:
-    """List what there is: corpora, models, explainers, challenges, runs."""
-    if kind and kind not in KINDS:
-        raise UnknownName("kind of thing", kind, KINDS)
+    """List what there is: corpora, parts of models, explainers, challenges, runs."""
+    if kind and kind not in (*KINDS, "models"):
+        raise UnknownName("kind of thing", kind, (*KINDS, "models"))
     from attentest.catalogue import catalogue
 
-    found = {k: catalogue(k, runs) for k in ([kind] if kind else KINDS[:-1])}
+    wanted = PARTS if kind == "models" else (kind,) if kind else KINDS[:-1]
+    found = {name: catalogue(name, runs) for name in wanted}
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return

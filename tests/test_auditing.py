@@ -6,12 +6,13 @@ import pandas
 import pytest
 
 import attentest
-from attentest.auditing import asked, describe_run, expected_cost
+from attentest.auditing import describe_run, expected_cost
 from attentest.challenges import DEFAULT, THOROUGH
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import AttentestError, InputError
 from attentest.models.heads import Joint, JointTanh
 from attentest.progress import Silent
+from attentest.studies.questions import Questions
 
 SMALL = {
     "encoder": "bilstm(hidden=6)",
@@ -97,10 +98,11 @@ def test_a_run_that_keeps_nothing_of_single_tokens_has_a_verdict_and_a_page_too(
 
 
 def test_a_thorough_audit_adds_the_tests_that_train_other_models_unless_they_are_named():
-    assert asked(("uniform",)) == ("uniform",)
-    assert asked(("uniform",), thorough=True) == ("uniform", *THOROUGH)
-    named = asked(("seed_variance(seeds=4)",), thorough=True)
-    assert named == (*DEFAULT, "seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
+    assert Questions.of(("uniform",)) == Questions(("uniform",))
+    assert Questions.of(("uniform",), thorough=True).texts == ("uniform", *THOROUGH)
+    chosen = Questions.of(("seed_variance(seeds=4)",), thorough=True)
+    assert chosen.texts == (*DEFAULT, "seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
+    assert chosen.named == ("seed_variance(seeds=4)",)
 
 
 def test_other_models_are_announced_with_their_cost_before_they_are_trained(data, tmp_path):

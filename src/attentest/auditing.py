@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH, TRANSLATION
+from attentest.challenges import TRANSLATION
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
 from attentest.report.records import record_of
@@ -18,6 +18,7 @@ from attentest.studies.describe import describe_run
 from attentest.studies.execute import execute, is_complete
 from attentest.studies.given import describe_given
 from attentest.studies.plan import Planned, costs
+from attentest.studies.questions import Questions
 from attentest.studies.run import Run
 from attentest.studies.study import Cell
 from attentest.studies.trained import device_named
@@ -25,7 +26,7 @@ from attentest.studies.trained import device_named
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Audit", "asked", "audit", "describe_audit", "describe_run", "expected_cost", "finish"]
+__all__ = ["Audit", "audit", "describe_audit", "describe_run", "expected_cost", "finish"]
 
 #: So many sentences of translations are examined where no limit is given: every word of one is a decision of its own.
 SENTENCES = 50
@@ -107,26 +108,13 @@ def describe_audit(
     **choices: Any,
 ) -> Run:
     """The run of an audit: with the usual challenges for its task, where none is named."""
-    chosen = asked(challenges or DEFAULT, thorough=thorough)
-    for text in chosen:
-        CHALLENGES.parse(text)  # refused before texts are read and models loaded
+    chosen = Questions.of(challenges or None, thorough=thorough)
+    chosen.put()  # what is unknown is refused before texts are read and models loaded
     run = describe_given(model, tokenizer, texts, labels, challenges=chosen, limit=limit or 0, **choices)
-    if run.corpus.task != "translate" or chosen[: len(DEFAULT)] != DEFAULT:
+    if run.corpus.task != "translate" or not chosen.usual:
         return run
-    usual = tuple(CHALLENGES.parse(text) for text in (*TRANSLATION, *chosen[len(DEFAULT) :]))
-    return replace(run, challenges=usual, limit=SENTENCES if limit is None else limit)
-
-
-def asked(challenges: Sequence[str], *, thorough: bool = False) -> tuple[str, ...]:
-    """The challenges of an audit; a thorough one adds those that train other models, unless they are named already.
-
-    Where nothing but those is named, they are named for their parameters: the usual challenges are put too.
-    """
-    if not thorough:
-        return tuple(challenges)
-    named = {text.partition("(")[0].strip() for text in challenges}
-    usual = DEFAULT if named <= {*THOROUGH} else ()
-    return (*usual, *challenges, *(name for name in THOROUGH if name not in named))
+    put = replace(chosen, usual=TRANSLATION).put()
+    return replace(run, challenges=put.challenges, usual=put.usual, limit=SENTENCES if limit is None else limit)
 
 
 def expected_cost(run: Run, runs: Path) -> str | None:

@@ -80,6 +80,13 @@ class Registry(Mapping[str, type[N]], Generic[N]):
 
     def parse(self, text: str) -> N:
         """``name`` or ``name(field=literal, …)`` as a value; names may hold hyphens."""
+        return self._make(*self._read(text))
+
+    def parameters(self, text: str) -> frozenset[str]:
+        """The parameters that the text itself gives, whatever their values."""
+        return frozenset(self._read(text)[1])
+
+    def _read(self, text: str) -> tuple[str, dict[str, Any]]:
         name, bracket, rest = text.strip().partition("(")
         if not re.fullmatch(r"[\w.+-]+", name.strip()):
             raise self._unreadable(text)
@@ -90,7 +97,7 @@ class Registry(Mapping[str, type[N]], Generic[N]):
             fields = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
         except (SyntaxError, ValueError) as error:
             raise self._unreadable(text) from error
-        return self._make(name.strip(), fields)
+        return name.strip(), fields
 
     def _unreadable(self, text: str) -> InputError:
         return InputError(f"{text!r} is not a {self.kind}: write a name, or name(field=value, …) with plain values.")

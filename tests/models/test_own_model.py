@@ -10,10 +10,11 @@ from tests.conftest import WORDS, made_up_split, whole
 from torch import Tensor, nn
 
 from attentest.data.batches import Encoded
+from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
-from attentest.models.own_model import OwnModel, subject_of_functions
+from attentest.models.own_model import OwnModel, self_tested, subject_of_functions
 from attentest.models.own_module import subject_of_module
 from attentest.models.subject import AffineReading, DecodedReading
 
@@ -152,6 +153,34 @@ def test_a_module_of_ones_own_that_returns_weights() -> None:
         torch.testing.assert_close(one.reread(new), other.reread(new), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("make", ["multihead, all", "multihead, first", "weights", "functions"])
+def test_slopes_are_those_of_the_model_itself(make: str) -> None:
+    """At the embeddings, by autograd through the module as it was before anything was mixed into it."""
+    rows = make.removeprefix("multihead, ")
+    model = (
+        seeded(Transformer, pooling="first" if rows == "first" else "mean")
+        if rows != make
+        else seeded(lambda: Plain(nn.Sequential(nn.Tanh(), nn.Linear(8, 3))))
+    ).double()
+    plain = copy.deepcopy(model)
+    if make == "functions":
+        subject = functions_of(model, classes=3)
+    else:
+        name, row = ("encoder.layers.0.self_attn", rows) if rows != make else ("attention", "all")
+        subject = subject_of_module(model, name, words=INDEX, classes=3, row=row)
+    subject.over(VOCABULARY)
+    leaf = subject.embed(BATCH).detach().requires_grad_()
+    logits = subject.read(BATCH, embeddings=leaf).logits
+    (found,) = torch.autograd.grad((logits[:, 0] - logits[:, 1]).sum(), leaf)
+    for text, words in enumerate(SPLIT.table["tokens"].to_pylist()):
+        ids, given = torch.tensor([[INDEX[word] for word in words]]), list[Tensor]()
+        hook = plain.embedding.register_forward_hook(lambda module, args, output, given=given: given.append(output))
+        out = plain(ids, torch.ones_like(ids, dtype=torch.bool))[0]
+        hook.remove()
+        (wanted,) = torch.autograd.grad(out[0] - out[1], given[0])
+        torch.testing.assert_close(found[text, 1 : len(words) + 1], wanted[0], atol=1e-10, rtol=1e-8)
+
+
 @pytest.mark.parametrize("make", ["functions", "multihead", "weights"])
 def test_the_usual_explainers_apply(make: str) -> None:
     if make == "multihead":
@@ -199,8 +228,10 @@ def test_what_differs_is_said() -> None:
             self.attention(states, mask)
             return self.head(states[:, 0])
 
-    with pytest.raises(InputError, match="leave the output as it is"):
-        subject_of_module(seeded(lambda: Deaf(nn.Linear(8, 2))), "attention", words=INDEX, classes=2)
+    deaf = subject_of_module(seeded(lambda: Deaf(nn.Linear(8, 2))), "attention", words=INDEX, classes=2)
+    several = int((SPLIT.lengths > 1).sum())
+    with pytest.raises(InputError, match=f"leave the output as it is to the last bit, on all {several} texts tried"):
+        self_tested(deaf.over(VOCABULARY), Encoded.of(SPLIT, VOCABULARY))
     with pytest.raises(
         InputError, match=r"GRU returns a tuple \(a tensor \[3, 9, 8\], a tensor \[1, 3, 8\]\) for words \[3, 9\]"
     ):
@@ -211,6 +242,45 @@ def test_what_differs_is_said() -> None:
         subject_of_module(model, "attention", words={"a": 0, "b": 1}, classes=2)
     with pytest.raises(InputError, match="not one logit for 3 classes"):
         subject_of_module(model, "attention", words=INDEX, classes=3)
+
+
+@pytest.mark.parametrize("by", ["functions", "module"])
+def test_a_model_is_tested_on_the_texts_that_are_audited(by: str) -> None:
+    """One that attends to the first words of its vocabulary, and takes nothing from them, is as good as any."""
+    words = {"<pad>": 0, "<unk>": 1, **{f"rare{place}": place + 2 for place in range(60)}}
+    words |= {word: place + len(words) for place, word in enumerate(WORDS)}
+
+    class Without(Plain):
+        def __init__(self) -> None:
+            super().__init__(nn.Sequential(nn.Tanh(), nn.Linear(8, 2)))
+            self.embedding = nn.Embedding(len(words), 8, padding_idx=0)
+            self.encoder = nn.Identity()
+
+        def forward(self, words: Tensor, mask: Tensor) -> Tensor:
+            states = self.embedding(words)
+            return self.head((self.attention(states, mask)[:, None] @ states)[:, 0])
+
+    model = seeded(Without)
+    with torch.no_grad():
+        model.embedding.weight[:62, 1:] = 0
+        model.attention.score.weight[:, 1:] = 0
+        model.head[1].weight[:, 0] = 0
+    if by == "module":
+        subject = subject_of_module(model, "attention", words=words, classes=2)
+    else:
+        subject = subject_of_functions(
+            encode=lambda embedded, mask: embedded,
+            attend=model.attention,
+            decode=model.head,
+            embedding=model.embedding,
+            words=words,
+            classes=2,
+        )
+    assert self_tested(subject.over(VOCABULARY), Encoded.of(SPLIT, VOCABULARY)) is subject
+    rare = Split.of(SPLIT.ids, [[f"rare{place}" for place in range(size)] for size in SPLIT.lengths], SPLIT.labels)
+    known = Vocabulary.from_split(rare)
+    with pytest.raises(InputError, match="leave the output as it is"):
+        self_tested(subject.over(known), Encoded.of(rare, known))
 
 
 class Attending(nn.Module):

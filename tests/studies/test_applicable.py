@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from attentest.auditing import asked, describe_audit
+from attentest.auditing import describe_audit
 from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH
 from attentest.errors import InputError, NotApplicable
 from attentest.registry import text_of
 from attentest.studies.describe import describe_run
 from attentest.studies.execute import execute, is_complete
+from attentest.studies.questions import Questions
 
 SMALL = {
     "corpus": "dates(train=24, dev=4, test=6)",
@@ -45,9 +46,39 @@ def test_the_usual_explainers_that_do_not_apply_are_left_out_and_noted(tmp_path:
     assert again.findings("faithfulness").table.equals(folder.findings("faithfulness").table)
 
 
-def test_explainers_that_were_named_must_apply() -> None:
+@pytest.mark.parametrize("explainers", [("attention", "lrp"), CHALLENGES.parse("faithfulness").explained_by])
+def test_explainers_that_were_named_must_apply_also_where_they_are_the_usual_ones(explainers: tuple[str, ...]) -> None:
     with pytest.raises(NotApplicable, match="'lrp' does not apply: this model cannot be replayed layer by layer"):
-        describe_run(challenges=("faithfulness(explainers=('attention', 'lrp'))",), **SMALL)
+        describe_run(challenges=(f"faithfulness(explainers={explainers!r})",), **SMALL)
+
+
+def test_a_usual_challenge_that_was_named_must_apply(tmp_path: Path) -> None:
+    path = tmp_path / "unmarked.csv"
+    path.write_text("text,label\n" + "".join(f"word{n} is {n % 2},{n % 2}\n" for n in range(20)), encoding="utf-8")
+    choices: dict[str, Any] = {"data": path, "tokenizer": "whitespace", "encoder": "average(hidden=4)", "epochs": 1}
+    with pytest.raises(NotApplicable, match="'rationale' does not apply: the corpus marks no tokens"):
+        describe_audit(challenges=("rationale", "uniform"), **choices)
+    few = Questions(("uniform",), usual=("rationale",))
+    folder = execute(describe_run(challenges=few, **choices), tmp_path)
+    assert folder.record["not_applicable"] == {"rationale": "the corpus marks no tokens"}
+    assert describe_audit(**choices).usual.challenges == set(map(CHALLENGES.parse, DEFAULT))
+
+
+def test_whether_a_challenge_was_named_decides_no_finding_and_no_id() -> None:
+    small = {"corpus": "reviews(train=20, dev=6, test=6)"}
+    named, usual = describe_audit(challenges=DEFAULT, **small), describe_audit(**small)
+    assert named.usual != usual.usual
+    assert named.id == usual.id
+    assert named == usual
+
+
+def test_what_was_passed_over_is_still_refused_where_it_is_named_later(tmp_path: Path) -> None:
+    trained = execute(describe_run(challenges=(), corpus="reviews(train=20, dev=6, test=6)", epochs=1), tmp_path)
+    path = tmp_path / "unmarked.csv"
+    path.write_text("text,label\n" + "".join(f"fine or bad {n},{('negative', 'positive')[n % 2]}\n" for n in range(9)))
+    execute(describe_audit(trained.path, data=path, challenges=None), tmp_path)
+    with pytest.raises(NotApplicable, match="'rationale' does not apply"):
+        execute(describe_audit(trained.path, data=path, challenges=DEFAULT), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +110,13 @@ def test_a_thorough_audit_of_translations_passes_over_what_is_for_classifiers(de
     assert tuple(map(text_of, usual.challenges))[-len(THOROUGH) :] == THOROUGH
     # What is for classifiers trains no other models either.
     assert not any(companion.against or companion.guide for companion in usual.companions)
-    named = ("uniform", "trained_uniform", "guide", "adversarial_training")
-    folder = execute(describe_run(challenges=named, **choices), tmp_path)
+    few = Questions(("uniform",), added=("trained_uniform", "guide", "adversarial_training"))
+    folder = execute(describe_run(challenges=few, **choices), tmp_path)
     assert set(folder.record["not_applicable"]) == {"guide", "adversarial_training"}
     assert folder.record["not_applicable"]["guide"] == "it is for classifiers, and this model writes"
     assert "trained_uniform" in folder.challenges
+    with pytest.raises(NotApplicable, match="'guide' does not apply: it is for classifiers"):
+        describe_run(challenges=("uniform", "guide"), **choices)
     if "encoder" not in choices:
         with pytest.raises(NotApplicable, match="'gating' does not apply: the attention of this model cannot be given"):
             describe_run(challenges=("gating",), **choices)
@@ -95,4 +128,4 @@ def test_removal_is_for_classifiers() -> None:
 
 
 def test_a_thorough_audit_adds_to_the_usual_challenges() -> None:
-    assert asked(DEFAULT, thorough=True) == (*DEFAULT, *THOROUGH)
+    assert Questions.of(None, thorough=True).texts == (*DEFAULT, *THOROUGH)

@@ -21,6 +21,7 @@ from attentest.models.classifier import Architecture, Classifier
 from attentest.models.encoders import ENCODERS
 from attentest.studies.execute import execute
 from attentest.studies.presets import preset
+from attentest.studies.questions import Usual
 from attentest.studies.run import Run
 from attentest.studies.trained import reproducibly, train
 from attentest.training.loop import Training
@@ -133,10 +134,10 @@ def test_a_challenge_that_does_not_apply_is_refused_when_asked_for_and_passed_ov
         {n: type(s)(s.table.drop_columns(["rationale"])) for n, s in corpus.splits.items()},
         corpus.provenance,
     )
-    run = Run(bare, SMALL, Training(epochs=1), (CHALLENGES.parse("rationale(explainers=('attention',))"),))
+    marked = (CHALLENGES.parse("rationale"),)
     with pytest.raises(NotApplicable, match="marks no tokens"):
-        execute(run, tmp_path)
-    folder = execute(Run(bare, SMALL, Training(epochs=1), (CHALLENGES.parse("rationale"),)), tmp_path)
+        execute(Run(bare, SMALL, Training(epochs=1), marked), tmp_path)
+    folder = execute(Run(bare, SMALL, Training(epochs=1), marked, Usual(frozenset(marked))), tmp_path)
     assert folder.challenges == ["instances"]
 
 

@@ -1,7 +1,8 @@
 """Any PyTorch model as a subject: by three functions, or by the name of the module that attends.
 
 Both read the words of a batch by the model's own table of words; the start and end symbols of a batch are not shown to
-it. A subject made here has passed a self-test: own weights put back give the output, and other weights are heard.
+it. Before a subject made here is audited it passes a self-test on the texts of the audit: own weights put back give
+the output, and other weights are heard.
 """
 
 from __future__ import annotations
@@ -24,14 +25,19 @@ from attentest.models.deletion import encoded_without_each
 from attentest.models.network import Network
 from attentest.models.subject import BASELINES, AffineReading, DecodedReading, Reading
 
-__all__ = ["OwnModel", "subject_of_functions", "tested"]
+__all__ = ["OwnModel", "read_again", "self_tested", "subject_of_functions"]
 
 TOLERANCE = 1e-5
+#: So many texts, so many at a time, are read before a model is refused because no other weights change what it says.
+MOST_READ, TOGETHER = 256, 16
 Attend = Callable[[Float[Tensor, "batch word state"], Bool[Tensor, "batch word"]], Float[Tensor, "batch word"]]
 
 
 class OwnModel(Network):
     """What models of the user's share: a table of words, and embeddings that can be given."""
+
+    #: What attends, in messages.
+    called: str
 
     def __init__(self, words: Mapping[str, int], classes: int, embedding: nn.Embedding, unknown: int, pad: int) -> None:
         nn.Module.__init__(self)
@@ -89,6 +95,8 @@ class OwnModel(Network):
 
 class _Functions(OwnModel):
     """A model given as three functions."""
+
+    called = "the three functions"
 
     def __init__(
         self,
@@ -157,12 +165,13 @@ def subject_of_functions(
     subject = _Functions(encode, attend, decode, module, **about).eval()
     batch = sample(subject).to(subject.device)
     with torch.no_grad():
-        size = subject.read(batch).states.shape[-1]
-        a, b = torch.randn(2, 8, size, generator=torch.Generator().manual_seed(0)).to(subject.device)
+        states = subject.read(batch).states
+        a, b = torch.randn(2, 8, states.shape[-1], generator=torch.Generator().manual_seed(0)).to(states)
         none = torch.zeros_like(a)
         bent = subject.logits(a) + subject.logits(b) - subject.logits(a + b) - subject.logits(none)
         subject.affine = bool(bent.abs().max() <= TOLERANCE * max(1.0, float(subject.logits(a).abs().max())))
-    return tested(subject, batch, "the three functions")
+        read_again(subject, batch)
+    return subject
 
 
 def as_logits(made: Tensor, classes: int) -> Float[Tensor, "batch class"]:
@@ -197,7 +206,7 @@ def _about(embedding: nn.Embedding, words: Mapping[str, int], classes: int, unkn
 
 
 def sample(subject: OwnModel) -> Batch:
-    """A few made-up texts of the model's words, of different lengths."""
+    """A few made-up texts of the model's words, of different lengths, to see how it is called and what it returns."""
     words = [word for word, number in subject.known.items() if number not in (subject.pad, subject.unknown)][:50]
     if len(words) < 2:
         raise InputError("words must hold at least two words beside those for padding and unknown ones.")
@@ -208,33 +217,50 @@ def sample(subject: OwnModel) -> Batch:
     return Encoded.of(split, vocabulary).batch(np.arange(3))
 
 
-def tested(subject: OwnModel, batch: Batch, what: str) -> OwnModel:
-    """The subject, if own weights put back give its output and others do not; refused with what differs otherwise."""
-    with torch.no_grad():
-        reading = subject.read(batch)
+def read_again(subject: OwnModel, batch: Batch) -> Reading:
+    """What the subject says of a batch; refused if its weights are no distribution or, put back, change its output."""
+    reading = subject.read(batch)
+    weights, mask = reading.weights, reading.mask
+    gaps = (weights.sum(-1) - 1).abs().max(), weights.masked_fill(mask, 0.0).abs().max()
+    if max(gaps) > 1e-3:
+        raise InputError(
+            f"The attention of {subject.called} is not one: its weights over the words sum to "
+            f"{float(weights.sum(-1).max()):.3g}, and {float(gaps[1]):.2g} lies on padding. "
+            "Give weights after the softmax."
+        )
+    again = reading.reread(weights[:, None].double())[:, 0]
+    apart, scale = float((again - reading.logits).abs().max()), max(1.0, float(reading.logits.abs().max()))
+    if not apart <= TOLERANCE * scale:
+        raise InputError(
+            f"Own attention weights put back by {subject.called} change the output by {apart:.2g} (at most "
+            f"{TOLERANCE * scale:.2g} is rounding): the output is not made of Σ α_t h_t as described, so it cannot "
+            "be audited."
+        )
+    return reading
+
+
+@torch.no_grad()
+def self_tested(subject: OwnModel, encoded: Encoded) -> OwnModel:
+    """The subject, if own weights put back give its output on the texts to audit, and other weights change it on some.
+
+    Texts from all over the split are read, a few at a time, until other weights are heard.
+    """
+    rows = np.unique(np.linspace(0, len(encoded) - 1, min(len(encoded), MOST_READ)).astype(np.int64))
+    moved = 0
+    for part in np.array_split(rows, -(-len(rows) // TOGETHER)):
+        reading = read_again(subject, encoded.batch(part).to(subject.device))
         weights, mask = reading.weights, reading.mask
-        gaps = (weights.sum(-1) - 1).abs().max(), weights.masked_fill(mask, 0.0).abs().max()
-        if max(gaps) > 1e-3:
-            raise InputError(
-                f"The attention of {what} is not one: its weights over the words sum to "
-                f"{float(weights.sum(-1).max()):.3g}, and {float(gaps[1]):.2g} lies on padding. "
-                "Give weights after the softmax."
-            )
-        again = reading.reread(weights[:, None].double())[:, 0]
-        apart, scale = float((again - reading.logits).abs().max()), max(1.0, float(reading.logits.abs().max()))
-        if not apart <= TOLERANCE * scale:
-            raise InputError(
-                f"Own attention weights put back by {what} change the output by {apart:.2g} (at most "
-                f"{TOLERANCE * scale:.2g} is rounding): the output is not made of Σ α_t h_t as described, so it cannot "
-                "be audited."
-            )
         turned = weights.where(~mask, weights.amax(-1, keepdim=True) - weights + 1e-3).where(mask, 0.0)
-        heard = reading.reread((turned / turned.sum(-1, keepdim=True))[:, None].double())[:, 0]
-        if float((heard - reading.logits).abs().max()) == 0.0 and float((turned - weights).abs().max()) > 1e-6:
-            raise InputError(
-                f"Other attention weights given to {what} leave the output as it is to the last bit: they are not what "
-                "the output is made of. Name the module that makes the weights, and returns nothing else."
-            )
+        turned = turned / turned.sum(-1, keepdim=True)
+        if float((reading.reread(turned[:, None].double())[:, 0] - reading.logits).abs().max()) > 0.0:
+            return subject
+        moved += int(((turned - weights).abs().amax(-1) > 1e-6).sum())
+    if moved:
+        raise InputError(
+            f"Other attention weights given to {subject.called} leave the output as it is to the last bit, on all "
+            f"{moved} texts tried: they are not what the output is made of. Name the module that makes the weights, "
+            "and returns nothing else."
+        )
     return subject
 
 

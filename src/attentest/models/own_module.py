@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attentest.data.batches import Batch
 from attentest.errors import InputError, suggestion
-from attentest.models.own_model import OwnModel, _about, as_logits, call_of, sample, tested
+from attentest.models.own_model import OwnModel, _about, as_logits, call_of, read_again, sample
 from attentest.models.pretrained.attending import Pass, SeenEmbedding, attend, current, under_way
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.places import mix
@@ -77,6 +77,7 @@ class _Module(OwnModel):
     def __init__(self, module: nn.Module, call: Callable[..., Tensor], name: str, site: Site, **about: Any) -> None:
         super().__init__(**about)
         self.module, self.call, self.name, self.site = module, call, name, site
+        self.called = f"module {name!r}"
         self.many = isinstance(module.get_submodule(name), SeenMultihead)
 
     @property
@@ -208,7 +209,9 @@ def subject_of_module(
     subject = _Module(module, call_of(module, call), attention, Site(0, None, row), **about).eval()
     batch = sample(subject).to(subject.device)
     _tried(subject, attends, batch)
-    return tested(subject, batch, f"module {attention!r}")
+    with torch.no_grad():
+        read_again(subject, batch)
+    return subject
 
 
 def _tried(subject: _Module, attends: nn.Module, batch: Batch) -> None:

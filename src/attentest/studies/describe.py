@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.data.candidates import with_candidates
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
@@ -26,6 +25,7 @@ from attentest.store.folder import RunFolder
 from attentest.studies.applicable import refuse_untrained
 from attentest.studies.fine_tuned import checkpoint_folder, describe_fine_tuned
 from attentest.studies.presets import preset as preset_named
+from attentest.studies.questions import Questions
 from attentest.studies.run import FORCED, Removal, Run
 from attentest.training.loop import Training
 
@@ -72,7 +72,7 @@ def describe_run(
     patience: int | None = None,
     smoothing: float | None = None,
     warmup: int | None = None,
-    challenges: Sequence[str] = DEFAULT,
+    challenges: Sequence[str] | Questions | None = None,
     seed: int = 0,
     limit: int = 0,
     removal: str | None = None,
@@ -80,12 +80,16 @@ def describe_run(
     removal_by: str = "mask",
     fine_tune: str | Path | None = None,
 ) -> Run:
-    """The run that these choices describe, everything checked before any work begins."""
+    """The run that these choices describe, everything checked before any work begins.
+
+    Challenges that are given here were named: they must apply. The usual ones are passed over where they do not.
+    """
     check_choice_of_texts(corpus, data, test)
     if limit < 0:
         raise InputError(f"limit={limit} must be 0 (all) or more.")
     _refuse_options(locals())
-    chosen = tuple(CHALLENGES.parse(text) for text in challenges)
+    questions = Questions.of(challenges)
+    put = questions.put()  # what is unknown is refused before texts are read
     source = None if model is None else _run_folder(Path(model))
     defaults = preset_named(preset)
     built = defaults.encoder(encoder)
@@ -134,7 +138,7 @@ def describe_run(
             "lowercase": data is None,
         }
         return _possible(
-            describe_fine_tuned(fine_tune, loaded, challenges=challenges, training=given, site=site, **about)
+            describe_fine_tuned(fine_tune, loaded, questions=questions, training=given, site=site, **about)
         )
     loaded = _as_read(loaded, kept, candidates=bool(was.get("candidates")))
     asked = _query(loaded, query)
@@ -159,7 +163,8 @@ def describe_run(
         loaded,
         architecture,
         training,
-        chosen,
+        put.challenges,
+        put.usual,
         seed=seed,
         limit=limit,
         vectors=None if vectors is None else vectors_file(Path(vectors)),

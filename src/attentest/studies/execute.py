@@ -106,7 +106,8 @@ def is_complete(run: Run, folder: RunFolder, say: Callable[[str], None] = lambda
         passed_over = folder.record.get("not_applicable", {})
     except StorageError:
         return False
-    asked = [challenge for challenge in run.asked if text_of(challenge) not in passed_over]
+    usual = run.usual.challenges
+    asked = [one for one in run.asked if one not in usual or text_of(one) not in passed_over]
     kept = [MODEL] if (folder.path / MODEL).exists() else []
     whole = [folder.is_finished(name, say) for name in (COUNTS, *kept, *(_findings(file_name(c)) for c in asked))]
     return all(whole)
@@ -132,7 +133,7 @@ def _borrowed(run: Run, folder: RunFolder, name: str, challenge: Challenge) -> b
 
 def _applicable(run: Run, folder: RunFolder, model: Subject, split: Split, progress: Progress) -> dict[str, Challenge]:
     """The challenges by the name of their findings; those that do not apply are named with the reason, and noted."""
-    wanted, passed_over, left_out = applicable(run.asked, model, has_rationale=split.has("rationale"))
+    wanted, passed_over, left_out = applicable(run.asked, run.usual, model, has_rationale=split.has("rationale"))
     for challenge, reason in passed_over.items():
         progress.say(f"Challenge {challenge!r} does not apply: {reason}.")
     for explainer, reason in left_out.items():

@@ -11,21 +11,21 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from attentest.challenges import CHALLENGES, DEFAULT, Challenge
 from attentest.challenges.companions import Companion
-from attentest.challenges.rationale import Rationale
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.network import Network
-from attentest.models.own_model import OwnModel
+from attentest.models.own_model import OwnModel, self_tested
 from attentest.models.pretrained.building import build_pretrained, framed_pieces
 from attentest.models.pretrained.checkpoint import class_names, find_checkpoint, fingerprint, quietly
 from attentest.models.pretrained.pieces import MOST, Pieces
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Subject
+from attentest.studies.applicable import applicable, has_marks
 from attentest.studies.existing_texts import corpus_for, refuse_no_texts
+from attentest.studies.questions import Put, Questions
 from attentest.studies.run import CHECKPOINT, TEXTS, Run, seen_among
 from attentest.studies.version import version_of
 from attentest.training.fine_tuning import refuse_long_texts
@@ -39,7 +39,6 @@ __all__ = [
     "describe_subject",
     "described",
     "names_of",
-    "suited",
 ]
 
 _METHODS = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
@@ -153,7 +152,7 @@ def _asked_of(
     label_words: Mapping[str, str] | Sequence[str] | None = None,
     prompt: str = "{text}",
     site: str = "",
-    challenges: Sequence[str] = DEFAULT,
+    challenges: Sequence[str] | Questions | None = None,
     seed: int = 0,
     limit: int = 0,
     **data: Any,
@@ -163,7 +162,8 @@ def _asked_of(
     loaded = corpus_for(corpus, names, classes, **data)
     run = ExistingRun(loaded, challenges=(), seed=seed, limit=limit, site=site)
     split = run.examined()
-    run = dataclasses.replace(run, challenges=_put_alone(challenges, split))
+    put = _put_alone(challenges)
+    run = dataclasses.replace(run, challenges=put.challenges, usual=put.usual)
     vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
     pieces = framed_pieces(tokenizer, vocabulary, pair=loaded.task != "single", prompt=prompt)
     refuse_long_texts(config, tokenizer, pieces, split, vocabulary)
@@ -188,7 +188,9 @@ def _described(asked: _Asked, model: Any, source: str) -> ExistingRun:
         **({} if asked.answers is None else spoken),
         **({"cut_short": cut} if cut else {}),
     }
-    return dataclasses.replace(run, subject=subject, vocabulary=asked.vocabulary, about=about, source=source)
+    return _all_apply(
+        dataclasses.replace(run, subject=subject, vocabulary=asked.vocabulary, about=about, source=source)
+    )
 
 
 def describe_subject(
@@ -197,13 +199,14 @@ def describe_subject(
     corpus: str | Corpus | None = None,
     classes: Sequence[str] | None = None,
     site: str = "",
-    challenges: Sequence[str] = DEFAULT,
+    challenges: Sequence[str] | Questions | None = None,
     seed: int = 0,
     limit: int = 0,
     source: str = "",
     **data: Any,
 ) -> ExistingRun:
     """The run that audits a subject made from a model of one's own."""
+    put = _put_alone(challenges)
     numbered = tuple(map(str, range(subject.classes)))
     loaded = corpus_for(corpus, tuple(classes or numbered), classes, **data)
     if len(loaded.classes) != subject.classes:
@@ -217,7 +220,7 @@ def describe_subject(
     split = base.examined()
     vocabulary = Vocabulary.from_split(split)
     if isinstance(subject, OwnModel):
-        subject = subject.over(vocabulary)
+        subject = self_tested(subject.over(vocabulary), Encoded.of(split, vocabulary))
     subject.at(site)
     module = subject if isinstance(subject, torch.nn.Module) else None
     inner = getattr(subject, "module", None)
@@ -227,14 +230,17 @@ def describe_subject(
         "attention": site or subject.sites[0],
         **({} if module is None else {"sha256": fingerprint(module)}),
     }
-    return dataclasses.replace(
-        base,
-        challenges=_put_alone(challenges, split),
-        site=site,
-        subject=subject,
-        vocabulary=vocabulary,
-        about=about,
-        source=source or made,
+    return _all_apply(
+        dataclasses.replace(
+            base,
+            challenges=put.challenges,
+            usual=put.usual,
+            site=site,
+            subject=subject,
+            vocabulary=vocabulary,
+            about=about,
+            source=source or made,
+        )
     )
 
 
@@ -273,16 +279,16 @@ def names_of(model: Any, choices: Mapping[str, Any]) -> tuple[str, ...]:
     return class_names(type(model).__name__, model.config)
 
 
-def suited(challenges: Sequence[str], split: Split) -> tuple[Challenge, ...]:
-    """The challenges as they are put to such a model; by default, those on marks only where there are any."""
-    usual = tuple(challenges) == tuple(DEFAULT)
-    chosen = [CHALLENGES.parse(SUITED.get(text, text)) for text in challenges]
-    return tuple(c for c in chosen if not usual or not isinstance(c, Rationale) or split.has("rationale"))
-
-
-def _put_alone(challenges: Sequence[str], split: Split) -> tuple[Challenge, ...]:
-    """The challenges, none of which may ask for other models."""
-    chosen = suited(challenges, split)
-    if asking := next((challenge for challenge in chosen if challenge.companions), None):
+def _put_alone(challenges: Sequence[str] | Questions | None) -> Put:
+    """The challenges as they are put to such a model, none of which may ask for other models."""
+    put = Questions.of(challenges).put(SUITED)
+    if asking := next((challenge for challenge in put.challenges if challenge.companions), None):
         raise NotApplicable(f"Challenge {asking.name!r}: {UNTRAINED}")
-    return chosen
+    return put
+
+
+def _all_apply(run: ExistingRun) -> ExistingRun:
+    """The run, if what was named for it applies; refused before any work begins otherwise."""
+    assert run.subject is not None
+    applicable(run.asked, run.usual, run.subject.at(run.site), has_rationale=has_marks(run))
+    return run

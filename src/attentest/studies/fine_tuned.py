@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -27,7 +27,8 @@ from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.pretrained.site import parse_site, site_names
 from attentest.store.atomic import checksum, replacing
 from attentest.studies.applicable import applicable, has_marks
-from attentest.studies.existing import cut_short, described, suited
+from attentest.studies.existing import SUITED, cut_short, described
+from attentest.studies.questions import Questions, Usual
 from attentest.studies.run import CHECKPOINT, MODEL, VOCABULARY, Run
 from attentest.studies.version import version_of
 from attentest.training.checkpoints import load_vocabulary
@@ -144,7 +145,7 @@ def describe_fine_tuned(
     start: str | Path,
     corpus: Corpus,
     *,
-    challenges: Sequence[str],
+    questions: Questions,
     training: Mapping[str, Any],
     site: str = "",
     **choices: Any,
@@ -156,16 +157,17 @@ def describe_fine_tuned(
             raise InputError(f"Corpus {corpus.name!r}: split {name!r} is empty, nothing to fine-tune on.")
     folder = checkpoint_folder(start)
     words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
-    plain = Run(corpus, challenges=(), **choices)
-    plain = replace(plain, challenges=suited(challenges, plain.examined()))
-    about = corpus.task != "single", site, plain.asked, has_marks(plain)
+    put = questions.put(SUITED)
+    plain = Run(corpus, challenges=put.challenges, usual=put.usual, **choices)
+    about = corpus.task != "single", site, plain.asked, plain.usual, has_marks(plain)
     found = _begun(folder, _digest(folder), words.words, *about)
     return FineTunedRun(
         corpus,
         training=replace(FINE_TUNING, **training),
         site="" if site == site_names(found.places)[0] else site,
         start=found,
-        challenges=plain.challenges,
+        challenges=put.challenges,
+        usual=put.usual,
         **choices,
     )
 
@@ -196,12 +198,13 @@ def _begun(
     pair: bool,
     site: str,
     challenges: tuple[Challenge, ...],
+    usual: Usual,
     marked: bool,
 ) -> Start:
     """What there is to say of a checkpoint, once for all cells that begin with it; what cannot be put is refused."""
     model, tokenizer = load_checkpoint(folder, new_classes=("0", "1"))
     with quietly():
         subject = build_pretrained(model, tokenizer, Vocabulary(words), pair=pair)
-    applicable(challenges, subject.at(site), has_rationale=marked)
+    applicable(challenges, usual, subject.at(site), has_rationale=marked)
     weights = sum(value.numel() for value in model.parameters())
     return Start(folder, digest, described(subject), subject.places, subject.rows, weights)

@@ -10,7 +10,6 @@ from typing import Any
 
 from torch import nn
 
-from attentest.challenges import DEFAULT
 from attentest.data.corpora import CORPORA
 from attentest.errors import InputError
 from attentest.models.pretrained.checkpoint import is_checkpoint
@@ -19,6 +18,7 @@ from attentest.store.folder import RunFolder
 from attentest.studies.describe import MAKING, describe_run
 from attentest.studies.existing import describe_checkpoint, describe_model, describe_subject, names_of
 from attentest.studies.existing_texts import in_memory
+from attentest.studies.questions import Questions
 from attentest.studies.run import CHECKPOINT, MODEL, Run
 
 __all__ = ["ONLY_GIVEN", "describe_given"]
@@ -33,7 +33,7 @@ def describe_given(
     texts: Sequence[Any] | None = None,
     labels: Sequence[int | str] | None = None,
     *,
-    challenges: Sequence[str] = DEFAULT,
+    challenges: Sequence[str] | Questions | None = None,
     **choices: Any,
 ) -> Run:
     """The run for a finished run's folder, a Transformers checkpoint, a model in memory, or a model yet to be trained.

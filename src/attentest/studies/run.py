@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from attentest.challenges import CHALLENGES, DEFAULT, Challenge
+from attentest.challenges import Challenge
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.challenges.instances import Instances
 from attentest.data.corpus import Corpus, Split
@@ -29,6 +29,7 @@ from attentest.models.network import Network, build_network
 from attentest.registry import text_of
 from attentest.store.atomic import checksum, replacing
 from attentest.store.folder import RunFolder
+from attentest.studies.questions import Usual
 from attentest.studies.version import version_of
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network
 from attentest.training.loop import Training
@@ -44,11 +45,6 @@ CHECKPOINT = "checkpoint"
 TRAINS = ("attentest.training.loop", "attentest.models.network", "attentest.data.vectors")
 FINDS = ("attentest.studies.examine", "attentest.models.network")
 GUIDES, OPPOSES = "attentest.models.guided", "attentest.training.adversarial"
-
-
-def default_challenges() -> tuple[Challenge, ...]:
-    """What an audit runs when nothing else is asked for."""
-    return tuple(CHALLENGES.parse(name) for name in DEFAULT)
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,9 @@ class Run:
     corpus: Corpus
     architecture: Architecture = field(default_factory=Architecture)
     training: Training = field(default_factory=Training)
-    challenges: tuple[Challenge, ...] = field(default_factory=default_challenges)
+    challenges: tuple[Challenge, ...] = ()
+    #: What of the challenges nobody named; it decides no finding.
+    usual: Usual = field(default=Usual(), compare=False)
     seed: int = 0
     #: Examine only this many instances of the split, drawn at random; 0: all.
     limit: int = 0

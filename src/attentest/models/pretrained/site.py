@@ -74,7 +74,7 @@ class Seen(NamedTuple):
     heads: Float[Tensor, "batch head word"]
     #: What is weighed: each word's mean value, by its pieces' own shares, head beside head.
     states: Float[Tensor, "batch word state"]
-    #: The values, made to depend on the states.
+    #: The values, made to depend on the states: a state that is shifted shifts all its pieces' values by as much.
     values: Float[Tensor, "batch head slot value"]
 
 
@@ -100,9 +100,10 @@ def look(
     states = mean.permute(0, 3, 1, 2).flatten(2)
     if states.requires_grad:
         moved = states.unflatten(2, (-1, values.shape[-1])).permute(0, 2, 3, 1)
-        none = layout.spread(moved - moved.detach(), 0.0).transpose(-1, -2)
-        places = chosen.nonzero()[:, 0]
-        values = values.index_add(1, places, none)
+        # Zero, to the last bit: it shifts a word's values as its state is shifted. States are made of these values, and
+        # what comes back to the values that way is taken off again with the mean, so that it does not count twice.
+        none = layout.spread(moved - mean, 0.0).transpose(-1, -2)
+        values = values.index_add(1, chosen.nonzero()[:, 0], none)
     return Seen(own, total, mass, heads, states, values)
 
 

@@ -1,0 +1,70 @@
+"""The questions of a run: which challenges are put to a model, and what of them a person named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH, Challenge
+
+__all__ = ["Put", "Questions", "Usual"]
+
+#: The parameter by which explainers are named within a challenge.
+EXPLAINERS = "explainers"
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What of a run's challenges nobody named: where it does not apply it is passed over. All else must apply."""
+
+    challenges: frozenset[Challenge] = frozenset()
+    #: The challenges whose explainers nobody named.
+    explained: frozenset[Challenge] = frozenset()
+
+
+@dataclass(frozen=True)
+class Put:
+    """The challenges as they are put to a kind of model, and what of them is only usual."""
+
+    challenges: tuple[Challenge, ...]
+    usual: Usual
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The challenges of a run as text: those that a person named, and those that are put without being named."""
+
+    named: tuple[str, ...] = ()
+    #: Put where nobody names others.
+    usual: tuple[str, ...] = ()
+    #: Added by a thorough audit.
+    added: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Sequence[str] | Questions | None, *, thorough: bool = False) -> Questions:
+        """The challenges that were named, or the usual ones; a thorough audit adds those that train other models.
+
+        Where nothing but those is named, they are named for their parameters: the usual challenges are put too.
+        """
+        if isinstance(given, Questions):
+            return given
+        if given is None and not thorough:
+            return cls(usual=DEFAULT)
+        named = tuple(given or ())
+        if not thorough:
+            return cls(named)
+        names = {text.partition("(")[0].strip() for text in named}
+        usual = DEFAULT if names <= {*THOROUGH} else ()
+        return cls(named, usual, tuple(name for name in THOROUGH if name not in names))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of them, in the order in which they are put."""
+        return (*self.usual, *self.named, *self.added)
+
+    def put(self, suited: Mapping[str, str] | None = None) -> Put:
+        """The challenges themselves; ``suited`` has what is put in the place of some to a kind of model."""
+        named = {text: CHALLENGES.parse((suited or {}).get(text, text)) for text in self.texts}
+        usual = [named[text] for text in (*self.usual, *self.added) if text not in self.named]
+        explained = [named[text] for text in self.texts if EXPLAINERS not in CHALLENGES.parameters(text)]
+        return Put(tuple(named.values()), Usual(frozenset(usual), frozenset(explained)))

@@ -17,6 +17,7 @@ from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.models.classifier import Architecture, Classifier
+from attentest.models.pretrained import recomputing
 from attentest.models.pretrained.building import build_pretrained
 from attentest.progress import Silent
 from attentest.studies import room
@@ -96,7 +97,7 @@ def test_other_errors_are_not_taken_for_it(tmp_path, monkeypatch) -> None:
 
 
 def test_a_larger_transformer_and_longer_texts_have_smaller_batches(monkeypatch) -> None:
-    monkeypatch.setitem(room.NUMBERS, "cpu", 2**20)
+    monkeypatch.setitem(recomputing.NUMBERS, "cpu", 2**20)
 
     def positions(split: Split, family: str = "bert") -> int:
         vocabulary, tokenizer = Vocabulary.from_split(split), tokenizer_of()

@@ -57,7 +57,8 @@ def fine_tune(
         id_column=id_column,
     )
     from attentest.studies.fine_tuned import checkpoint_folder
-    from attentest.studies.run import TEXTS, keep_texts
+    from attentest.studies.run import TEXTS
+    from attentest.studies.seen_texts import keep_texts
     from attentest.studies.trained import device_named
     from attentest.training.fine_tuning import FINE_TUNING, fine_tune, finished_before
     from attentest.training.loop import best_epoch

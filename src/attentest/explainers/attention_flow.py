@@ -15,6 +15,7 @@ from attentest.errors import InputError
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.through_layers import by_rows, layered, mixed_with_itself, see_every
 from attentest.models.pretrained.pieces import Layout
+from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["AttentionFlow"]
@@ -36,6 +37,7 @@ class AttentionFlow(Explainer):
     summary: ClassVar[str] = "the most that can flow from the output to the word, attention weights being pipes"
     reference: ClassVar[str] = "Abnar & Zuidema 2020"
     cost: ClassVar[str] = "one forward pass and T maximum flows through L·T² pipes"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     #: Texts of more pieces are refused: the time grows with the third power of their number.
     longest: int = 128
 

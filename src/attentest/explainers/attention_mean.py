@@ -13,6 +13,7 @@ from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.through_layers import by_rows, layered, of_words, see_every
 from attentest.models.pretrained.pieces import Layout
+from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["AttentionMean"]
@@ -26,6 +27,7 @@ class AttentionMean(Explainer):
     summary: ClassVar[str] = "attention of the output's row, mean over all layers and heads"
     reference: ClassVar[str] = "Vaswani et al. 2017; as commonly shown"
     cost: ClassVar[str] = "one forward pass"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
 
     @torch.no_grad()
     def explain(

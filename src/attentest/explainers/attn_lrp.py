@@ -44,6 +44,7 @@ class AttnLRP(Explainer):
         "conservation: the shares of words, special tokens, positions and biases add up to the output"
     )
     signed: ClassVar[bool] = True
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     output: str = "margin"
 
     def __post_init__(self) -> None:

@@ -40,6 +40,8 @@ class Explainer(ABC):
     cost: ClassVar[str]
     #: Whether scores may be negative: those speak against the target class.
     signed: ClassVar[bool] = False
+    #: What a subject must be for the method to apply: a class, or a capability (models/capabilities.py).
+    needs: ClassVar[tuple[type, ...]] = ()
     #: What the method's certificate checks, for the documentation.
     checked: ClassVar[str] = "determinism: the same scores twice"
 

@@ -14,6 +14,7 @@ from attentest.explainers.explainer import Attribution, Explainer, margin
 from attentest.explainers.slopes import differentiable, target_of
 from attentest.explainers.through_layers import by_rows, layered, of_words, see_every
 from attentest.models.pretrained.pieces import Layout
+from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["GenericRelevance"]
@@ -30,6 +31,7 @@ class GenericRelevance(Explainer):
     summary: ClassVar[str] = "attention times its gradient, where positive, carried through the layers"
     reference: ClassVar[str] = "Chefer et al. 2021, the rule for self-attention, of the log-odds"
     cost: ClassVar[str] = "one forward and one backward pass"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None

@@ -13,6 +13,7 @@ from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.through_layers import by_rows, layered, mixed_with_itself, of_words, see_every
 from attentest.models.pretrained.pieces import Layout
+from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Rollout"]
@@ -26,6 +27,7 @@ class Rollout(Explainer):
     summary: ClassVar[str] = "attention multiplied through the layers, half of each being the residual stream"
     reference: ClassVar[str] = "Abnar & Zuidema 2020"
     cost: ClassVar[str] = "one forward pass and a product of T×T matrices a layer"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
 
     @torch.no_grad()
     def explain(

@@ -29,6 +29,7 @@ class ValueWeightedNorm(Explainer):
     summary: ClassVar[str] = "norm of what the word adds to the attention's output, ‖Σ_h α_h W_O v_h‖"
     reference: ClassVar[str] = "Kobayashi et al. 2020"
     cost: ClassVar[str] = "one forward pass"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
 
     @torch.no_grad()
     def explain(

@@ -77,6 +77,12 @@ class Architecture:
             )
 
     @property
+    def parts(self) -> tuple[Encoder | Attention | Head | Decoder, ...]:
+        """What was chosen from the tables; a head that was not follows from the rest."""
+        chosen = (self.encoder, self.attention, self.head, self.decoder)
+        return tuple(part for part in chosen if part is not None)
+
+    @property
     def sites(self) -> tuple[str, ...]:
         """Where such a network attends; the last attention before the output comes first."""
         if self.decoder is not None:

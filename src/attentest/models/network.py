@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from jaxtyping import Float
@@ -14,7 +14,7 @@ from attentest.models.architecture import Architecture
 from attentest.models.decoders import Transformer
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["Network", "build_network"]
+__all__ = ["Network", "build_network", "network_class"]
 
 
 class Network(nn.Module, Subject):
@@ -42,6 +42,12 @@ def build_network(
     vectors: Float[Tensor, "word embedding"] | None = None,
 ) -> Network:
     """A new network of this architecture; its first weights depend on the generator alone."""
+    build: Callable[..., Network] = network_class(architecture)
+    return build(architecture, words, classes, generator, vectors)
+
+
+def network_class(architecture: Architecture) -> type[Network]:
+    """The class of the networks of this architecture."""
     # Here, because the classes below are networks themselves.
     from attentest.models.classifier import Classifier
     from attentest.models.hierarchical import Hierarchical
@@ -49,8 +55,7 @@ def build_network(
     from attentest.models.translator import Translator
 
     if isinstance(architecture.decoder, Transformer):
-        return TransformerTranslator(architecture, words, classes, generator, vectors)
+        return TransformerTranslator
     if architecture.decoder is not None:
-        return Translator(architecture, words, classes, generator, vectors)
-    build = {"flat": Classifier, "hierarchical": Hierarchical}[architecture.structure]
-    return build(architecture, words, classes, generator, vectors)
+        return Translator
+    return {"flat": Classifier, "hierarchical": Hierarchical}[architecture.structure]

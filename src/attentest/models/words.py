@@ -15,10 +15,9 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.models.bidirectional import reversal
+from attentest.models.capabilities import ReadsMany
 from attentest.models.classifier import Classifier, is_shareable
 from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, EncoderNetwork
-from attentest.models.pretrained.many import logits_of_many
-from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Subject
 
 __all__ = ["Reader", "reader_of", "words_of"]
@@ -42,8 +41,8 @@ def reader_of(subject: Subject, words: Float[Tensor, "word embedding"]) -> Reade
     """How to read any texts made of these words, without gradients."""
     if is_shareable(subject):
         return _shared(subject, words)
-    if isinstance(subject, Pretrained):
-        return lambda batch, index: logits_of_many(subject, batch, words, index)
+    if isinstance(subject, ReadsMany):
+        return lambda batch, index: subject.logits_of_many(batch, words, index)
     return lambda batch, index: subject.read(batch, embeddings=words[index]).logits
 
 

@@ -24,8 +24,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import line_of
 from attentest.explainers.budget import ran_out
 from attentest.measures.human_agreement import Annotations
-from attentest.models.pretrained.memory import give_back, give_back_if_grown
-from attentest.models.pretrained.pretrained import Pretrained
+from attentest.memory import give_back, give_back_if_grown
 from attentest.models.subject import Reading, Subject
 from attentest.progress import EXAMINING, SILENT, Progress
 from attentest.registry import parameters_of, text_of
@@ -187,8 +186,7 @@ class _Examiner:
                     raise
                 if self.failed.setdefault(name, error) is error:
                     self.say(f"Challenge {name!r} failed, and the others go on: {line_of(error)}")
-            if isinstance(self.subject, Pretrained):
-                give_back_if_grown()
+            give_back_if_grown()
         return found
 
     def _put(self, challenge: Challenge, examination: Examination) -> pa.Table:

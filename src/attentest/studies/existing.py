@@ -26,7 +26,8 @@ from attentest.models.subject import Subject
 from attentest.studies.applicable import applicable, has_marks
 from attentest.studies.existing_texts import corpus_for, refuse_no_texts
 from attentest.studies.questions import Put, Questions
-from attentest.studies.run import CHECKPOINT, TEXTS, Run, seen_among
+from attentest.studies.run import CHECKPOINT, TEXTS, Run
+from attentest.studies.seen_texts import seen_among
 from attentest.studies.version import version_of
 from attentest.training.fine_tuning import refuse_long_texts
 
@@ -54,6 +55,9 @@ SUITED: Mapping[str, str] = {
 
 UNTRAINED = "other models like this one would have to be trained, and a model that is given is taken as it is."
 
+#: The code that reads a given model, of whatever kind.
+READ_BY = ("attentest.models.pretrained.building", "attentest.models.own_model", "attentest.models.own_module")
+
 
 @dataclass(frozen=True)
 class ExistingRun(Run):
@@ -72,7 +76,18 @@ class ExistingRun(Run):
 
     def _model_code(self) -> str:
         """The code that counts is that which reads the model."""
-        return version_of("attentest.models.pretrained.building", "attentest.models.own_model")
+        return version_of(*self.read_by)
+
+    @property
+    def read_by(self) -> tuple[str, ...]:
+        """The code that reads the model."""
+        return READ_BY
+
+    @property
+    def subject_class(self) -> type[Subject]:
+        """The class of the model that was given."""
+        assert self.subject is not None
+        return type(self.subject)
 
     def _model_fields(self) -> dict[str, Any]:
         return {"model": dict(self.about), "training": {"from": self.source}}

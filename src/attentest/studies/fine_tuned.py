@@ -25,6 +25,7 @@ from attentest.models.pretrained.checkpoint import load_checkpoint, quietly
 from attentest.models.pretrained.places import Places
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.pretrained.site import parse_site, site_names
+from attentest.models.subject import Subject
 from attentest.store.atomic import checksum, replacing
 from attentest.studies.applicable import applicable, has_marks
 from attentest.studies.existing import SUITED, cut_short, described
@@ -86,7 +87,17 @@ class FineTunedRun(Run):
         return self.start.weights
 
     def _model_code(self) -> str:
-        return version_of("attentest.training.fine_tuning")
+        return version_of("attentest.training.fine_tuning:fine_tune", *self.read_by)
+
+    @property
+    def read_by(self) -> tuple[str, ...]:
+        """The code that reads the model."""
+        return ("attentest.models.pretrained.building:build_pretrained",)
+
+    @property
+    def subject_class(self) -> type[Subject]:
+        """A checkpoint's."""
+        return Pretrained
 
     def _model_fields(self) -> dict[str, Any]:
         start = self.start

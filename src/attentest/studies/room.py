@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 
 from attentest.data.batches import Batch, Encoded
-from attentest.models.pretrained.pretrained import Pretrained
-from attentest.models.pretrained.recomputing import NUMBERS
+from attentest.models.capabilities import CutsWords
 from attentest.models.subject import Subject
 
 __all__ = ["Room"]
@@ -23,10 +22,9 @@ class Room:
         self.positions = POSITIONS.get(kind, POSITIONS["cpu"])
         #: What texts of a batch are to have alike: their words, or the pieces that the model reads.
         self.sizes = encoded.lengths
-        if isinstance(subject, Pretrained):
-            self.sizes = subject.pieces.sizes(encoded)
-            longest = int(self.sizes.max(initial=1))
-            fits = NUMBERS.get(kind, NUMBERS["cpu"]) // subject.numbers_per_piece(longest)
+        if isinstance(subject, CutsWords):
+            self.sizes = subject.piece_counts(encoded)
+            fits = subject.pieces_that_fit(int(self.sizes.max(initial=1)))
             self.positions = max(1, min(self.positions, fits))
         self._lock = threading.Lock()
         self._news = False

@@ -25,12 +25,14 @@ from attentest.explainers.precomputed import Precomputed
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
-from attentest.models.network import Network, build_network
+from attentest.models.network import Network, build_network, network_class
+from attentest.models.subject import Subject
 from attentest.registry import text_of
-from attentest.store.atomic import checksum, replacing
+from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
 from attentest.studies.questions import Usual
-from attentest.studies.version import version_of
+from attentest.studies.seen_texts import seen_among
+from attentest.studies.version import name_of, version_of
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network
 from attentest.training.loop import Training
 
@@ -41,10 +43,12 @@ FORCED = ("reference", "own")
 MODEL, VOCABULARY, TEXTS, COUNTS = "model.safetensors", "vocabulary.json", "training-texts.u64", "corpus.json"
 #: The folder, within a run's, of a fine-tuned model as the Transformers library saves it.
 CHECKPOINT = "checkpoint"
-#: The modules that decide what is trained, and what is found apart from the challenges themselves.
-TRAINS = ("attentest.training.loop", "attentest.models.network", "attentest.data.vectors")
-FINDS = ("attentest.studies.examine", "attentest.models.network")
-GUIDES, OPPOSES = "attentest.models.guided", "attentest.training.adversarial"
+#: The code that decides what is trained, and what is found, apart from the model's own and the challenges'.
+TRAINS = ("attentest.training.loop:fit", "attentest.data.vocabulary:Vocabulary")
+FINDS = ("attentest.studies.examine:examine", "attentest.data.vocabulary:Vocabulary")
+VECTORS = "attentest.data.vectors:load_vectors"
+GUIDES, OPPOSES = "attentest.models.guided:Guided", "attentest.training.adversarial:Imitation"
+REMOVES = ("attentest.studies.removal:ranks_of", "attentest.studies.removal:without_top")
 
 
 @dataclass(frozen=True)
@@ -130,9 +134,7 @@ class Run:
     @property
     def examined_at(self) -> str:
         """The site by name, also the first one, where sites are heads; "" for the last attention before the output."""
-        made, given = self.architecture, self.model_from
-        if given is not None:
-            made = Architecture.from_record(given.record["fields"]["model"])
+        made = self._built_as
         heads = made.decoder is not None and len(made.sites) > 1
         return made.sites[0] if heads and not self.site else self.site
 
@@ -162,7 +164,9 @@ class Run:
             **({} if self.forced == FORCED[0] else {"forced": self.forced}),
             "code": {
                 "model": self._model_code(),
-                "findings": {text_of(challenge): code_of(challenge) for challenge in self.asked},
+                "findings": {
+                    text_of(challenge): code_of(challenge, self.read_by, self.subject_class) for challenge in self.asked
+                },
             },
         }
 
@@ -274,7 +278,23 @@ class Run:
 
     def _model_code(self) -> str | None:
         """The version of the code that makes the model."""
-        return None if self.model_from is not None else version_of(*TRAINS)
+        vectors = () if self.vectors is None else (VECTORS,)
+        return None if self.model_from is not None else version_of(*TRAINS, *self.read_by, *vectors)
+
+    @property
+    def read_by(self) -> tuple[str, ...]:
+        """The code of the model itself."""
+        return tuple(sorted(map(name_of, {self.subject_class, *map(type, self._built_as.parts)})))
+
+    @property
+    def subject_class(self) -> type[Subject]:
+        """The class of its model."""
+        return network_class(self._built_as)
+
+    @property
+    def _built_as(self) -> Architecture:
+        given = self.model_from
+        return self.architecture if given is None else Architecture.from_record(given.record["fields"]["model"])
 
     def _trained_as(self) -> dict[str, Any]:
         """What of the model's fields decides its weights."""
@@ -345,16 +365,23 @@ class Run:
         return split
 
 
-def code_of(challenge: Challenge) -> str:
-    """The version of all that decides a challenge's findings: its code, its explainers', and scores they look up."""
+def code_of(challenge: Challenge, model: tuple[str, ...], kind: type[Subject] | None = None) -> str:
+    """The version of all that decides a challenge's findings: its code, the model's, its explainers', their scores."""
     explainers = [EXPLAINERS.parse(text) for text in challenge.explained_by]
-    modules = sorted({type(explainer).__module__ for explainer in explainers})
     read = [explainer.fingerprint for explainer in explainers if isinstance(explainer, Precomputed)]
-    return "+".join([version_of(*FINDS, type(challenge).__module__, *modules), *read])
+    return "+".join([version_of(*definitions_of(challenge, model, kind)), *read])
+
+
+def definitions_of(challenge: Challenge, model: tuple[str, ...], kind: type[Subject] | None = None) -> tuple[str, ...]:
+    """The definitions that decide a challenge's findings on a model of a kind, as ``version_of`` takes them."""
+    explainers = [EXPLAINERS.parse(text) for text in challenge.explained_by]
+    if kind is not None:
+        explainers = [one for one in explainers if all(issubclass(kind, need) for need in one.needs)]
+    return (*FINDS, *model, *sorted({name_of(type(one)) for one in (challenge, *explainers)}))
 
 
 def _explained(removal: Removal) -> str:
-    return version_of("attentest.studies.removal", type(EXPLAINERS.parse(removal.explainer)).__module__)
+    return version_of(*REMOVES, name_of(type(EXPLAINERS.parse(removal.explainer))))
 
 
 def file_name(challenge: Challenge) -> str:
@@ -364,29 +391,6 @@ def file_name(challenge: Challenge) -> str:
         return text
     safe = "".join(c if c.isalnum() or c in "._=-" else "-" for c in text.replace(" ", ""))
     return f"{safe.strip('-')[:60]}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
-
-
-def hashes(split: Split) -> np.ndarray:
-    """A 64-bit hash of every text, to tell whether two splits share some."""
-    texts = (" ".join(tokens) for tokens in split.table["tokens"].to_pylist())
-    if split.has("second"):
-        seconds = (" ".join(tokens) for tokens in split.table["second"].to_pylist())
-        texts = ("\x1f".join(pair) for pair in zip(texts, seconds, strict=True))
-    return np.array(
-        [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "big") for t in texts], dtype=np.uint64
-    )
-
-
-def keep_texts(split: Split, path: Path) -> None:
-    """Keep the hashes of the texts that a model was trained on, each once."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(np.unique(hashes(split)).tobytes())
-
-
-def seen_among(split: Split, path: Path) -> int:
-    """How many of these texts are among those whose hashes were kept."""
-    known = np.frombuffer(path.read_bytes(), dtype=np.uint64)
-    return int(np.isin(hashes(split), known).sum())
 
 
 def _hash(values: dict[str, Any]) -> str:

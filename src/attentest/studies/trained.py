@@ -29,7 +29,8 @@ from attentest.progress import SILENT, Progress
 from attentest.store.atomic import make_folder, replacing, write_text
 from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.removal import ranks_of, without_top
-from attentest.studies.run import CHECKPOINT, COUNTS, MODEL, TEXTS, VOCABULARY, Run, hashes
+from attentest.studies.run import CHECKPOINT, COUNTS, MODEL, TEXTS, VOCABULARY, Run
+from attentest.studies.seen_texts import hashes
 from attentest.training.adversarial import Imitation, Recorded
 from attentest.training.checkpoints import save_vocabulary
 from attentest.training.loop import best_epoch, fit

@@ -1,9 +1,12 @@
-"""The version of code: a hash of the modules that decide a result, whatever their comments and docstrings say.
+"""The version of code: a hash of the definitions that decide a result, whatever their comments and docstrings say.
 
 A run's id holds the version of what trained its model and of every challenge, so that findings of old code are never
-taken for findings of new code, and a change elsewhere recomputes nothing. A module's version covers the modules it
-imports from the same package, and theirs. Packages' ``__init__`` files hold tables, not behaviour, and are passed over:
-an explainer that nobody asked for does not count.
+taken for findings of new code, and a change elsewhere recomputes nothing. From the classes and functions that a run
+names, the version follows every name that they use, annotations included, to its definition in the same package, and
+so on. Where a definition stands does not count: moving a module, or a function between modules, changes no version.
+
+Two things end the way. A registry is a table: what a run chose from it, the run names itself. So are the assignments in
+a package's ``__init__``; what it only passes on is followed.
 """
 
 from __future__ import annotations
@@ -12,72 +15,223 @@ import ast
 import hashlib
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["version_of"]
+__all__ = ["name_of", "version_of"]
+
+
+def name_of(definition: type) -> str:
+    """A class as ``module:name``, the way roots are written."""
+    return f"{definition.__module__}:{definition.__qualname__.partition('.')[0]}"
 
 
 @cache
-def version_of(*modules: str) -> str:
-    """One short hash of these modules and everything of their own packages that they import."""
-    found: set[str] = set()
-    waiting = list(modules)
+def version_of(*roots: str) -> str:
+    """One short hash of these definitions, ``module:name`` or all of a ``module``, and of what they use."""
+    found: set[Definition] = set()
+    waiting = [definition for root in roots for definition in _found(*_split(root))]
     while waiting:
-        module = waiting.pop()
-        if module not in found and _source(module) is not None:
-            found.add(module)
-            waiting.extend(_imported(module))
-    total = hashlib.sha256()
-    for module in sorted(found):
-        total.update(f"{module}\0{_meaning(module)}\0".encode())
-    return total.hexdigest()[:12]
+        definition = waiting.pop()
+        if definition not in found:
+            found.add(definition)
+            waiting.extend(used for _, used in definition.uses())
+    versions = sorted(definition.version() for definition in found)
+    return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:12]
+
+
+def forget() -> None:
+    """Read every source again the next time: for tests that change one."""
+    for cached in (version_of, _source, _module, Definition.uses, Definition.text):
+        cached.cache_clear()
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One statement at the top of a module: a class, a function, an assignment, or what is done on import."""
+
+    module: str
+    index: int
+
+    @property
+    def statement(self) -> ast.stmt:
+        """Its syntax tree."""
+        return _module(self.module).body[self.index]
+
+    @cache  # noqa: B019
+    def text(self) -> str:
+        """A hash of the syntax tree without docstrings, the same in every version of Python that reads it."""
+        return hashlib.sha256("".join(_written(self.statement)).encode()).hexdigest()
+
+    @cache  # noqa: B019
+    def uses(self) -> tuple[tuple[str, Definition], ...]:
+        """The names in it that its package defines, with their definitions, and what its module does on import."""
+        module = _module(self.module)
+        names = {**module.imports, **_imports(self.statement, self.module)}
+        package = self.module.partition(".")[0]
+        found = [("", Definition(self.module, index)) for index in module.acts]
+        for name, *attributes in sorted(set(_names(self.statement))):
+            if name in names:
+                target, path = names[name]
+                if target.partition(".")[0] == package:
+                    found += [(name, used) for used in _followed(target, [*path, *attributes])]
+            elif (index := module.names.get(name)) is not None:
+                found.append((name, Definition(self.module, index)))
+        return tuple(dict.fromkeys((name, used) for name, used in found if used != self))
+
+    def version(self) -> str:
+        """Its own text and that of what each of its names stands for."""
+        used = sorted(f"{name}={definition.text()}" for name, definition in self.uses())
+        return hashlib.sha256(" ".join([self.text(), *used]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Module:
+    body: list[ast.stmt]
+    #: The statement that defines each name, by its place.
+    names: dict[str, int]
+    #: What each imported name stands for: a module, and the path within it.
+    imports: dict[str, tuple[str, list[str]]]
+    #: Statements that define nothing and are done on import.
+    acts: list[int]
+
+
+def _split(root: str) -> tuple[str, list[str]]:
+    module, _, name = root.partition(":")
+    return module, [name] if name else []
+
+
+def _followed(module: str, path: list[str]) -> Iterator[Definition]:
+    """What ``module.a.b`` stands for: as much of the path as names modules, then the definition."""
+    while path and _source(f"{module}.{path[0]}") is not None:
+        module, path = f"{module}.{path[0]}", path[1:]
+    if _source(module) is not None:
+        yield from _found(module, path)
+
+
+def _found(module: str, path: list[str]) -> Iterator[Definition]:
+    """The definition that a path within a module names; all of the module where it names none."""
+    read, table = _module(module), _is_table(module)
+    if not path:
+        if not table:
+            yield from (Definition(module, index) for index in sorted({*read.names.values(), *read.acts}))
+    elif path[0] in read.imports:
+        target, rest = read.imports[path[0]]
+        if target.partition(".")[0] == module.partition(".")[0]:
+            yield from _followed(target, [*rest, *path[1:]])
+    elif path[0] in read.names and not (
+        table and isinstance(read.body[read.names[path[0]]], ast.Assign | ast.AnnAssign)
+    ):
+        yield Definition(module, read.names[path[0]])
 
 
 @cache
 def _source(module: str) -> Path | None:
-    """The module's file, found without importing it; None for a package's table and for what is not Python."""
+    """The module's file, found without importing it; None for what is not Python."""
     package, _, rest = module.partition(".")
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     if not rest:
-        return None if spec.submodule_search_locations else Path(spec.origin)
-    path = Path(spec.origin).parent.joinpath(*rest.split(".")).with_suffix(".py")
-    return path if path.is_file() else None
+        return Path(spec.origin)
+    path = Path(spec.origin).parent.joinpath(*rest.split("."))
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+def _is_table(module: str) -> bool:
+    source = _source(module)
+    return source is not None and source.name == "__init__.py"
 
 
 @cache
-def _tree(module: str) -> ast.Module:
+def _module(module: str) -> _Module:
     path = _source(module)
-    assert path is not None
-    return ast.parse(path.read_text(encoding="utf-8"))
+    if path is None:
+        raise ModuleNotFoundError(f"No source of {module!r} is found.")
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    names: dict[str, int] = {}
+    imports: dict[str, tuple[str, list[str]]] = {}
+    acts: list[int] = []
+    for index, statement in enumerate(body):
+        if _for_type_checkers(statement) or _is_registry(statement):
+            continue
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            imports |= _imports(statement, module)
+        elif defined := set(_defined(statement)) - {"__all__"}:
+            names |= dict.fromkeys(defined, index)
+            imports |= _imports(statement, module) if isinstance(statement, ast.If | ast.Try) else {}
+        elif not isinstance(statement, ast.Assign) and not _is_text(statement):
+            acts.append(index)
+    return _Module(body, names, imports, acts)
 
 
-@cache
-def _imported(module: str) -> tuple[str, ...]:
-    """The modules of the same package that a module imports, those for type checkers left out."""
-    package = module.partition(".")[0]
-    names = [name for name in _import_names(_tree(module)) if name.partition(".")[0] == package]
-    return tuple(sorted(set(names)))
+def _for_type_checkers(statement: ast.AST) -> bool:
+    return (
+        isinstance(statement, ast.If) and isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
+    )
 
 
-def _import_names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-        return
+def _is_registry(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    if not isinstance(value, ast.Call):
+        return False
+    made = value.func.value if isinstance(value.func, ast.Subscript) else value.func
+    return isinstance(made, ast.Name) and made.id == "Registry"
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _defined(statement: ast.AST) -> Iterator[str]:
+    """The names that a statement at the top of a module gives a meaning to."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Name) and isinstance(statement.ctx, ast.Store):
+        yield statement.id
+    else:
+        for child in ast.iter_child_nodes(statement):
+            yield from _defined(child)
+
+
+def _imports(node: ast.AST, module: str) -> dict[str, tuple[str, list[str]]]:
+    """What the names imported anywhere in a statement stand for; those for type checkers are left out."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    if _for_type_checkers(node):
+        return found
     if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module is not None:
-        yield node.module
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        for alias in node.names:
+            found[alias.asname or alias.name.partition(".")[0]] = (
+                (alias.name, []) if alias.asname else (alias.name.partition(".")[0], [])
+            )
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            above = module.split(".")[: -node.level + (1 if _is_table(module) else 0) or None]
+            base = ".".join([*above, *([base] if base else [])])
+        found |= {alias.asname or alias.name: (base, [alias.name]) for alias in node.names}
     for child in ast.iter_child_nodes(node):
-        yield from _import_names(child)
+        found |= _imports(child, module)
+    return found
 
 
-@cache
-def _meaning(module: str) -> str:
-    """The syntax tree as text, without docstrings; the same in every version of Python that reads the module."""
-    return "".join(_written(_tree(module)))
+def _names(node: ast.AST) -> Iterator[tuple[str, ...]]:
+    """The names that a statement uses, each with the attributes asked of it directly."""
+    if _for_type_checkers(node):
+        return
+    if isinstance(node, ast.Name | ast.Attribute):
+        path: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            path.append(inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            yield (inner.id, *reversed(path))
+            return
+    for child in ast.iter_child_nodes(node):
+        yield from _names(child)
 
 
 def _written(node: object) -> Iterator[str]:
@@ -86,8 +240,8 @@ def _written(node: object) -> Iterator[str]:
         for name, value in ast.iter_fields(node):
             if name in ("ctx", "kind", "type_comment") or value is None or value == []:
                 continue
-            if name == "body" and isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                value = _without_docstring(value)  # noqa: PLW2901
+            if name == "body" and isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                value = _without_what_does_nothing(value)  # noqa: PLW2901
             yield f"{name}="
             yield from _written(value)
         yield ")"
@@ -101,8 +255,10 @@ def _written(node: object) -> Iterator[str]:
         yield repr(node)
 
 
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-        return body[1:]
-    return body
+def _without_what_does_nothing(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a body apart from its docstring, and from imports, whose names are followed instead."""
+    return [
+        statement
+        for index, statement in enumerate(body)
+        if not (index == 0 and _is_text(statement)) and not isinstance(statement, ast.Import | ast.ImportFrom)
+    ]

@@ -16,9 +16,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
+from attentest.memory import give_back_if_grown
 from attentest.models.pretrained.above import Above
 from attentest.models.pretrained.attending import Pass
-from attentest.models.pretrained.memory import give_back_if_grown
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.site import Site
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attentest.data.batches import Batch
+from attentest.data.batches import Batch, Encoded
 from attentest.errors import InputError
 from attentest.models.network import Network
 from attentest.models.pretrained.above import Above
@@ -24,6 +25,7 @@ from attentest.models.pretrained.attending import Edit, Pass, under_way
 from attentest.models.pretrained.many import logits_of_many
 from attentest.models.pretrained.pieces import Layout, Pieces
 from attentest.models.pretrained.places import Places
+from attentest.models.pretrained.recomputing import NUMBERS
 from attentest.models.pretrained.replacing import replacing
 from attentest.models.pretrained.site import Seen, look, parse_site, site_names
 from attentest.models.replaced import AttentionPlace, Replacement
@@ -213,6 +215,20 @@ class Pretrained(Network):
     ) -> Float[Tensor, "batch class"]:
         """One pass, these attentions replaced on the way."""
         return self.logits(batch, {place: replacing(replacement, place, batch.keys) for place in places})
+
+    def logits_of_many(
+        self, batch: Batch, words: Float[Tensor, "word embedding"], index: Int[Tensor, "batch position"]
+    ) -> Float[Tensor, "batch class"]:
+        """The logits of every text, with the embedding ``words[index]`` at each position."""
+        return logits_of_many(self, batch, words, index)
+
+    def piece_counts(self, encoded: Encoded) -> np.ndarray:
+        """How many pieces each text has."""
+        return self.pieces.sizes(encoded)
+
+    def pieces_that_fit(self, longest: int) -> int:
+        """As many as a pass with gradients has room for."""
+        return NUMBERS.get(self.device.type, NUMBERS["cpu"]) // self.numbers_per_piece(longest)
 
     def layers(self, batch: Batch, edits: Mapping[int, Edit] | None = None) -> dict[int, Any]:
         """What every layer gives for a batch."""

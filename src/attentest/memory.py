@@ -1,4 +1,4 @@
-"""Memory goes back to the system while a checkpoint is examined.
+"""Memory goes back to the system while texts are examined.
 
 Passes of ever other sizes leave gaps between what is held. The C library keeps them for itself, and the process would
 grow for as long as it runs, though what it holds does not.

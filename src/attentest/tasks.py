@@ -26,7 +26,8 @@ class Wording:
     #: What attention weighs, and the same where states are told from what lies below them.
     item: str = "word"
     token: str = "token"
-    #: What a prediction is one of.
+    #: What a model says of a unit, and what that is one of.
+    prediction: str = "prediction"
     choice: str = "class"
     #: What the items that matter do, where it is known which these are.
     decide: str = "decide the label"
@@ -65,6 +66,7 @@ TEXTS: Final = Wording()
 STEPS: Final = Wording(
     unit="step",
     whole="sentence",
+    prediction="next word",
     choice="word",
     decide="tell what to write",
     marks="the given links",

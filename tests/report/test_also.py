@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.papers.made_up_cells import write
 from tests.papers.made_up_layers import MULTI30K, layered_cell
 from tests.report.made_up_verdict import made_up_verdict
 
+from attentest.challenges import CHALLENGES
 from attentest.challenges.heads import Heads
 from attentest.challenges.instances import Instances
 from attentest.challenges.joint_adversary import JointAdversary
@@ -21,9 +23,8 @@ from attentest.report.also import HEADLINES, also_measured
 from attentest.report.judge import judge
 from attentest.report.page import page
 from attentest.report.records import record_of
-from attentest.report.tables import ALSO, also_rows, also_table, render, shown_as, verdict_summary
+from attentest.report.tables import ALSO, also_rows, also_table, render, value_of, verdict_summary
 from attentest.report.verdict import Measured
-from attentest.store.findings import Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate
 
@@ -128,17 +129,10 @@ def test_strangers_words_stay_text() -> None:
     assert also_rows((found,))[0]["texts"] == "9 of 10"
 
 
-@pytest.mark.parametrize(
-    ("statistic", "words", "form"),
-    [
-        ("fraction", "anything", "fraction"),
-        ("mean", "share that turn without a random other word", "fraction"),
-        ("mean", "encoder: all: share of correct predictions", "fraction"),
-        ("mean", "the same share for a word chosen blindly", "fraction"),
-        ("mean", "change of the share of correct predictions", "mean"),
-        ("mean", "JSD reached, as a share of the unconstrained one", "mean"),
-        ("ratio", "attention: share of given links that are proposed", "ratio"),
-    ],
-)
-def test_shares_are_written_alike_however_they_were_computed(statistic: Any, words: str, form: str) -> None:
-    assert shown_as(Measure("m", "c", statistic, words)) == form
+@pytest.mark.parametrize("name", CHALLENGES)
+def test_a_mean_of_shares_is_written_as_a_counted_share_is_and_its_words_say_so(name: str) -> None:
+    half = Estimate(0.5, 0.4, 0.6, 0.1, 9, 0, "")
+    assert value_of(half, "share") == value_of(half, "fraction") == "50.0 %"
+    for measure in CHALLENGES.parse(name).measures:
+        share = re.match(r"(?:[^:]+: )*(?:the same )?share\b", measure.words) is not None
+        assert (measure.statistic == "share") == (share and measure.statistic not in ("fraction", "ratio")), measure

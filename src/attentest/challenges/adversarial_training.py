@@ -79,7 +79,7 @@ class AdversarialTraining(Challenge):
             yield Measure(f"{label}.tvd", "tvd", "mean", f"λ = {label}: {change}", where)
             yield Measure(f"{label}.jsd", "jsd", "mean", f"λ = {label}: {apart}", where)
             words = f"λ = {label}: share of its predictions that are correct"
-            yield Measure(f"{label}.accuracy", "correct_adversary", "mean", words, where)
+            yield Measure(f"{label}.accuracy", "correct_adversary", "share", words, where)
 
     def adversaries(self) -> tuple[tuple[Companion, ...], ...]:
         """For every λ its adversaries, one for each seed."""

@@ -31,7 +31,7 @@ from attentest.explainers.smooth_grad import SmoothGrad
 from attentest.measures.chance import uniforms
 from attentest.models.copies import copies
 from attentest.models.subject import Reading
-from attentest.store.findings import Measure
+from attentest.store.findings import Measure, Statistic
 
 __all__ = ["Certificates"]
 
@@ -61,11 +61,11 @@ OWN: dict[type[Explainer], tuple[str, ...]] = {
     SmoothGrad: ("standard_error",),
 }
 WORDS = {
-    "completeness_gap": "share of texts whose scores add up to the difference from no words, within 1 %",
-    "summation_gap": "share of texts whose scores add up to the difference from no words, within 1 %",
-    "conservation_gap": "share of texts whose relevance adds up to the output, within 0.001",
+    "completeness_gap": "share of instances whose scores add up to the difference from no words, within 1 %",
+    "summation_gap": "share of instances whose scores add up to the difference from no words, within 1 %",
+    "conservation_gap": "share of instances whose relevance adds up to the output, within 0.001",
     "steps": "points that the integral took",
-    "complete": "share of texts whose scores add up within the explainer's own tolerance",
+    "complete": "share of instances whose scores add up within the explainer's own tolerance",
     "absorbed_bias": "share of the relevance that biases absorb",
     "absorbed_epsilon": "share of the relevance that ε absorbs",
     "absorbed_symbols": "share of the relevance that start and end symbols absorb",
@@ -73,16 +73,24 @@ WORDS = {
     "absorbed_softmax": "share of the relevance that the softmax's constants absorb",
     "absorbed_other_text": "share of the relevance that the prompt and the second text absorb",
     "fit": "adjusted R² of the fit to the sampled outputs",
-    "exact": "share of texts with exact Shapley values",
+    "exact": "share of instances with exact Shapley values",
     "standard_error": "standard error of the mean over noisy copies",
-    "loop_gap": "share of sampled texts with the same scores from a loop over their words, within 0.0001",
-    "repeat_gap": "share of sampled texts with the same scores, to the bit, when computed again with the same seed",
-    "alone_gap": "share of sampled texts with the same scores without the others beside them, within 0.0001",
+    "loop_gap": "share of sampled instances with the same scores from a loop over their words, within 0.0001",
+    "repeat_gap": "share of sampled instances with the same scores, to the bit, when computed again with the same seed",
+    "alone_gap": "share of sampled instances with the same scores without the others beside them, within 0.0001",
 }
 #: What keeps relevance from the words.
 ABSORBING = ("bias", "epsilon", "symbols", "positions", "softmax", "other_text")
 #: Yes (1) or no (0).
 ANSWERS = ("complete", "exact")
+
+
+def _statistic(check: str) -> Statistic:
+    if check in (*LIMITS, *ANSWERS):
+        return "fraction"
+    return "share" if check.removeprefix("absorbed_") in ABSORBING else "mean"
+
+
 OUTSIDE = "outside the sample"
 
 
@@ -123,8 +131,7 @@ class Certificates(Challenge):
             for check in (*OWN.get(type(method), ()), *_on_sample(method)):
                 column = "within" if check in LIMITS else "value"
                 words, where = f"{explainer}: {WORDS[check]}", {"explainer": explainer, "check": check}
-                statistic = "fraction" if check in (*LIMITS, *ANSWERS) else "mean"
-                yield Measure(f"{explainer}.{check}", column, statistic, words, where)  # type: ignore[arg-type]
+                yield Measure(f"{explainer}.{check}", column, _statistic(check), words, where)
 
     def examine(self, examination: Examination) -> pa.Table:
         """One row per instance, explainer and check."""

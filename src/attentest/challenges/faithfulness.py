@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import Known, check_erasure, erased
 from attentest.measures.chance import uniforms
-from attentest.store.findings import Measure
+from attentest.store.findings import Measure, Statistic
 
 __all__ = ["MARKS", "Faithfulness"]
 
@@ -29,25 +29,29 @@ MARKS = "marks"
 #: An explainer outdoes the search when its mean probability lies further out by more than this.
 OUTDONE = 0.01
 
-EACH: tuple[tuple[str, Literal["mean", "fraction"], str], ...] = (
+EACH: tuple[tuple[str, Statistic, str], ...] = (
     ("normalised_comprehensiveness", "mean", "comprehensiveness between the least (0) and the most (1) found"),
     ("normalised_sufficiency", "mean", "sufficiency between the worst (0) and the best (1) found"),
     ("comprehensiveness", "mean", "drop of ŷ without the top tokens, mean over bins (AOPC)"),
     ("sufficiency", "mean", "drop of ŷ with the top tokens alone, mean over bins (AOPC)"),
     ("flipped", "fraction", "share of decisions that turn while the top tokens are removed"),
-    ("until_flip", "mean", "share of tokens removed until the decision turns (1: it never does)"),
+    ("until_flip", "share", "share of tokens removed until the decision turns (1: it never does)"),
 )
-BESIDE = (
-    ("random_normalised_comprehensiveness", "a random order: comprehensiveness between the least and the most found"),
-    ("random_normalised_sufficiency", "a random order: sufficiency between the worst and the best found"),
-    ("random_comprehensiveness", "a random order: drop of ŷ without its top tokens"),
-    ("most_comprehensiveness", "largest drop of ŷ found without as many tokens"),
-    ("least_comprehensiveness", "smallest drop of ŷ found without as many tokens"),
-    ("random_sufficiency", "a random order: drop of ŷ with its top tokens alone"),
-    ("most_sufficiency", "largest drop of ŷ found with as many tokens alone"),
-    ("least_sufficiency", "smallest drop of ŷ found with as many tokens alone"),
-    ("random_until_flip", "a random order: share of tokens removed until the decision turns"),
-    ("best_until_flip", "soonest of all orders tried: share of tokens removed until the decision turns"),
+BESIDE: tuple[tuple[str, Statistic, str], ...] = (
+    (
+        "random_normalised_comprehensiveness",
+        "mean",
+        "a random order: comprehensiveness between the least and the most found",
+    ),
+    ("random_normalised_sufficiency", "mean", "a random order: sufficiency between the worst and the best found"),
+    ("random_comprehensiveness", "mean", "a random order: drop of ŷ without its top tokens"),
+    ("most_comprehensiveness", "mean", "largest drop of ŷ found without as many tokens"),
+    ("least_comprehensiveness", "mean", "smallest drop of ŷ found without as many tokens"),
+    ("random_sufficiency", "mean", "a random order: drop of ŷ with its top tokens alone"),
+    ("most_sufficiency", "mean", "largest drop of ŷ found with as many tokens alone"),
+    ("least_sufficiency", "mean", "smallest drop of ŷ found with as many tokens alone"),
+    ("random_until_flip", "share", "a random order: share of tokens removed until the decision turns"),
+    ("best_until_flip", "share", "soonest of all orders tried: share of tokens removed until the decision turns"),
 )
 
 
@@ -108,9 +112,9 @@ class Faithfulness(Challenge):
                 for column, statistic, words in EACH:
                     yield Measure(f"{name}.{column}{suffix}", column, statistic, f"{name}: {words}{said}", where)
             first = {"explainer": self.explainers[0], "erasure": mode}
-            for column, words in BESIDE:
-                yield Measure(f"{column}{suffix}", column, "mean", f"{words}{said}", first)
-            words = f"share of texts where an explainer outdoes the search for limits by more than {OUTDONE}"
+            for column, statistic, words in BESIDE:
+                yield Measure(f"{column}{suffix}", column, statistic, f"{words}{said}", first)
+            words = f"share of instances where an explainer outdoes the search for limits by more than {OUTDONE}"
             yield Measure(f"search_beaten{suffix}", "search_beaten", "fraction", f"{words}{said}", first)
 
     def examine(self, examination: Examination) -> pa.Table:

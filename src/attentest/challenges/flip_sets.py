@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from attentest.measures.flip_sets import (
     turns,
 )
 from attentest.measures.packing import ordinals
-from attentest.store.findings import Measure
+from attentest.store.findings import Measure, Statistic
 
 __all__ = ["RANDOM", "SCORED", "SMALLEST", "FlipSets"]
 
@@ -41,13 +41,13 @@ BIASES = ("unfolded", "folded")
 EMPTIED = ("undecided", "bias")
 
 REMOVED, TIMES = "share of items removed until the decision flips", "times as many items as the smallest set"
-EACH: tuple[tuple[str, str, Literal["mean", "fraction"], str], ...] = (
-    ("dropped", "flip_fraction", "mean", f"{REMOVED}; never-flipped texts dropped (Serrano & Smith)"),
-    ("counted", "until_flip", "mean", f"{REMOVED}; never-flipped texts counted as 1 (Mohankumar et al.)"),
+EACH: tuple[tuple[str, str, Statistic, str], ...] = (
+    ("dropped", "flip_fraction", "share", f"{REMOVED}; never-flipped dropped (Serrano & Smith)"),
+    ("counted", "until_flip", "share", f"{REMOVED}; never-flipped counted as 1 (Mohankumar et al.)"),
     ("never", "never", "fraction", "share of decisions that never flip"),
     ("mass", "mass", "mean", "attention removed until the decision flips"),
-    ("times", "times_smallest", "mean", f"{TIMES}; never-flipped texts dropped"),
-    ("times_counted", "times_smallest_counted", "mean", f"{TIMES}; never-flipped texts counted as all items"),
+    ("times", "times_smallest", "mean", f"{TIMES}; never-flipped dropped"),
+    ("times_counted", "times_smallest_counted", "mean", f"{TIMES}; never-flipped counted as all items"),
 )
 
 
@@ -82,7 +82,7 @@ class FlipSets(Challenge):
         for order in (SMALLEST, *SCORED, RANDOM):
             for name, column, statistic, words in EACH[: 4 if order == SMALLEST else None]:
                 # A random order's flag is the share of its draws.
-                kind = "mean" if order == RANDOM else statistic
+                kind: Statistic = "share" if order == RANDOM and statistic == "fraction" else statistic
                 yield Measure(f"{order}.{name}", column, kind, f"{order}: {words}", {"order": order})
         yield Measure("proved", "proved", "fraction", "share where the smallest set is proved", {"order": SMALLEST})
 

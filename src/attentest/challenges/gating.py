@@ -53,7 +53,7 @@ class Gating(Challenge):
     def measures(self) -> tuple[Measure, ...]:
         """Whether attention is a gate; what the rest of the text does to it, and what the query does."""
         rest, query = {"swapped": "rest"}, {"swapped": "query"}
-        gate = "share of texts where attention is a gate: every weight a function of its token's state alone"
+        gate = "share of instances where attention is a gate: every weight a function of its token's state alone"
         kept = "JSD of the weights of half of the tokens, among themselves, when the other states are swapped"
         ratio = "largest change of ln(α_t/α_s) of two of these tokens"
         expected = "JSD of all weights after the swap from what a function of each state alone would give"

@@ -21,7 +21,7 @@ from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.pretrained.replacing import replacing
 from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
-from attentest.store.findings import Measure
+from attentest.store.findings import Measure, Statistic
 
 __all__ = ["OF_CHECKPOINTS", "Heads"]
 
@@ -52,14 +52,15 @@ class Heads(Challenge):
     def _measures(self) -> Iterator[Measure]:
         for kind in KINDS:
             before, of = ("", "") if kind == "self" else (f"{kind}.", f"{kind}: ")
-            for name, statistic, words in (
+            each: tuple[tuple[str, Statistic, str], ...] = (
                 ("change", "mean", "change of ŷ (TVD) when one head's attention is replaced"),
                 ("flipped", "fraction", "share of decisions that one head's attention decides"),
-                ("on_no_word", "mean", "share of a head's attention on special tokens (sinks)"),
-                ("on_other_text", "mean", "share of a head's attention on the prompt and the second text"),
-            ):
+                ("on_no_word", "share", "share of a head's attention on special tokens (sinks)"),
+                ("on_other_text", "share", "share of a head's attention on the prompt and the second text"),
+            )
+            for name, statistic, words in each:
                 where = {"attention": kind}
-                yield Measure(f"{before}{name}", name, statistic, f"{of}{words}", where, together="id")  # type: ignore[arg-type]
+                yield Measure(f"{before}{name}", name, statistic, f"{of}{words}", where, together="id")
 
     def measures_of(self, subject: Subject) -> tuple[Measure, ...]:
         """Those of the kinds of attention that the model has."""

@@ -67,9 +67,9 @@ class InputInvariance(Challenge):
             Measure(f"{e}.{column}", column, statistic, f"{e}: {words}", {"explainer": e})  # type: ignore[arg-type]
             for e in self.explainers
             for column, statistic, words in (
-                ("invariant", "fraction", f"share of texts whose scores stay within {self.tolerance:.0%}"),
+                ("invariant", "fraction", f"share of instances whose scores stay within {self.tolerance:.0%}"),
                 ("spearman", "mean", "Spearman ρ of the scores before and after the shift"),
-                ("top_changed", "fraction", "share of texts whose top token becomes another one"),
+                ("top_changed", "fraction", "share of instances whose top token becomes another one"),
             )
         )
 

@@ -45,7 +45,7 @@ class Instances(Challenge):
         return (
             Measure("accuracy", "correct", "fraction", "share of correct predictions"),
             Measure("max_attention", "max_attention", "mean", "largest attention weight of an instance"),
-            Measure("on_words", "on_words", "mean", "share of attention on words; the rest is held (transformers)"),
+            Measure("on_words", "on_words", "share", "share of attention on words; the rest is held (transformers)"),
         )
 
     def examine(self, examination: Examination) -> pa.Table:

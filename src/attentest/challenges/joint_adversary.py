@@ -84,10 +84,10 @@ class JointAdversary(Challenge):
             Measure("far", "far", "fraction", f"share where every site is farther than {self.far}: at least"),
             Measure("unconstrained", "unconstrained", "mean", "largest JSD with no bound on the prediction"),
             Measure("ratio", "ratio", "mean", "JSD reached, as a share of the unconstrained one"),
-            Measure("top_changed", "top_changed", "mean", "share of sites where the top word is another one"),
+            Measure("top_changed", "top_changed", "share", "share of sites where the top word is another one"),
             Measure("decision_kept", "decision_kept", "fraction", "share where the predicted class stays"),
             Measure("change", "change", "mean", "change of ŷ (TVD) under these weights"),
-            Measure("on_words", "on_words", "mean", "share of the sites' attention on words; the rest is held"),
+            Measure("on_words", "on_words", "share", "share of the sites' attention on words; the rest is held"),
         )
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:

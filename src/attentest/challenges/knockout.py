@@ -79,14 +79,14 @@ class Knockout(Challenge):
             Measure(
                 "top_is_most", "top_is_most", "fraction", "share where the top word is the one that changes ŷ most"
             ),
-            Measure("chance", "chance", "mean", "the same share for a word chosen blindly"),
+            Measure("chance", "chance", "share", "the same share for a word chosen blindly"),
             Measure("top_flips", "top_flips", "fraction", "share of decisions that turn without the top word"),
-            Measure("other_flips", "other_flips", "mean", "share that turn without a random other word"),
+            Measure("other_flips", "other_flips", "share", "share that turn without a random other word"),
             Measure("any_flips", "any_flips", "fraction", "share that some single word turns"),
             Measure("change_top", "change_top", "mean", "change of ŷ (TVD) without the top word"),
             Measure("change_other", "change_other", "mean", "change of ŷ without a random other word"),
             Measure("change", "change", "mean", "change of ŷ without a word, mean over all words"),
-            Measure("rows_stayed", "rows_stayed", "mean", "share of rows that saw nothing else and kept the word"),
+            Measure("rows_stayed", "rows_stayed", "share", "share of rows that saw nothing else and kept the word"),
         )
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:

@@ -16,7 +16,7 @@ from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
 from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
-from attentest.store.findings import Measure
+from attentest.store.findings import Measure, Statistic
 
 __all__ = ["ENDS", "KINDS", "OF_LAYERS", "ONE_KEY", "LayerSet", "Layers", "of_kinds", "sets_of"]
 
@@ -94,14 +94,15 @@ class Layers(Challenge):
             for ends in ENDS:
                 where = {"attention": kind, "replaced": ends}
                 said = "of all layers" if ends == "all" else f"of the {ends.split()[0]} layer"
-                for name, column, words in (
-                    ("change", "change", f"change of ŷ (TVD), attention {said}"),
-                    ("flips", "flips", "share of decisions that turn"),
-                    ("accuracy", "correct_after", "share of correct predictions"),
-                    ("gained", "gained", "change of the share of correct predictions"),
-                ):
+                each: tuple[tuple[str, str, Statistic, str], ...] = (
+                    ("change", "change", "mean", f"change of ŷ (TVD), attention {said}"),
+                    ("flips", "flips", "share", "share of decisions that turn"),
+                    ("accuracy", "correct_after", "share", "share of correct predictions"),
+                    ("gained", "gained", "mean", "change of the share of correct predictions"),
+                )
+                for name, column, statistic, words in each:
                     told = f"{of}{ends}: {words}"
-                    yield Measure(f"{before}{ends}.{name}", column, "mean", told, where, together="id")
+                    yield Measure(f"{before}{ends}.{name}", column, statistic, told, where, together="id")
             every = {"attention": kind, "replaced": "all"}
             yield Measure(f"{before}accuracy", "correct", "fraction", own, every, together="id")
 

@@ -35,9 +35,9 @@ class RandomWeights(Challenge):
         """How much, how often, and what it costs."""
         return (
             Measure("change", "change", "mean", "change of ŷ (TVD) under random weights, mean over draws"),
-            Measure("flips", "flips", "mean", "share of draws of random weights that change the decision"),
+            Measure("flips", "flips", "share", "share of draws of random weights that change the decision"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
-            Measure("accuracy_random", "correct_random", "mean", "share of correct predictions, random weights"),
+            Measure("accuracy_random", "correct_random", "share", "share of correct predictions, random weights"),
             Measure("gained", "gained", "mean", "change of the share of correct predictions under random weights"),
         )
 

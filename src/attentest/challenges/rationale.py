@@ -16,19 +16,23 @@ from attentest.measures.plausibility import area_under_precision_recall, as_many
 from attentest.measures.random_order import expected_average_precision
 from attentest.measures.rank import average_precision
 from attentest.models.subject import Subject
-from attentest.store.findings import Measure
+from attentest.store.findings import Measure, Statistic
 
 __all__ = ["Rationale"]
 
-EACH = (
-    ("average_precision", "average precision against the marked tokens"),
-    ("mass", "share of the score on marked tokens"),
-    ("token_f1", "F1 of its top tokens, as many as are marked"),
-    ("iou", "intersection over union of its top tokens and the marked ones"),
-    ("span_f1", "F1 of its runs of top tokens that match a marked run (half of their union)"),
-    ("auprc", "area under the precision-recall curve"),
-    ("single_token_f1", "F1 of its top tokens with each person's marks, as many as that person marked"),
-    ("single_iou", "intersection over union of its top tokens and each person's marks, as many as that person marked"),
+EACH: tuple[tuple[str, Statistic, str], ...] = (
+    ("average_precision", "mean", "average precision against the marked tokens"),
+    ("mass", "share", "share of the score on marked tokens"),
+    ("token_f1", "mean", "F1 of its top tokens, as many as are marked"),
+    ("iou", "mean", "intersection over union of its top tokens and the marked ones"),
+    ("span_f1", "mean", "F1 of its runs of top tokens that match a marked run (half of their union)"),
+    ("auprc", "mean", "area under the precision-recall curve"),
+    ("single_token_f1", "mean", "F1 of its top tokens with each person's marks, as many as that person marked"),
+    (
+        "single_iou",
+        "mean",
+        "intersection over union of its top tokens and each person's marks, as many as that person marked",
+    ),
 )
 #: The human ceiling: one person in the place of an explainer. Only where the corpus keeps what each person marked.
 CEILINGS = (
@@ -71,8 +75,8 @@ class Rationale(Challenge):
     def measures(self) -> tuple[Measure, ...]:
         """The same numbers for each explainer, what chance would give, and how far people agree."""
         each = [
-            Measure(f"{e}.{column}", column, "mean", f"{e}: {words}", {"explainer": e})
-            for column, words in EACH
+            Measure(f"{e}.{column}", column, statistic, f"{e}: {words}", {"explainer": e})
+            for column, statistic, words in EACH
             for e in self.explainers
         ]
         first = {"explainer": self.explainers[0]}

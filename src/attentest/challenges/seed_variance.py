@@ -38,9 +38,9 @@ class SeedVariance(Challenge):
         return (
             Measure("attention_jsd", "attention_jsd", "mean", "distance (JSD) of attention between seeds"),
             Measure("prediction_tvd", "prediction_tvd", "mean", "change of ŷ (TVD) between seeds"),
-            Measure("top_changed", "top_changed", "mean", "share of other seeds with another top token"),
+            Measure("top_changed", "top_changed", "share", "share of other seeds with another top token"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own seed"),
-            Measure("accuracy_others", "correct_others", "mean", "share of correct predictions, other seeds"),
+            Measure("accuracy_others", "correct_others", "share", "share of correct predictions, other seeds"),
         )
 
     @property

@@ -30,7 +30,7 @@ class TrainedWithout(Challenge, ABC):
         return (
             Measure("accuracy", "correct", "fraction", "share of correct predictions, learnt attention"),
             Measure(f"accuracy_{kind}", f"correct_{kind}", "fraction", f"share of correct predictions, trained {kind}"),
-            Measure("lost", "lost", "mean", "share of correct predictions lost by training without attention"),
+            Measure("lost", "lost", "share", "share of correct predictions lost by training without attention"),
             Measure("change", "change", "mean", f"change of ŷ (TVD) in the model trained with {kind} weights"),
             Measure("attention_jsd", "attention_jsd", "mean", far),
         )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.report.tables import reasons, shown_as
+from attentest.report.tables import reasons
 from attentest.report.verdict import Measured
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
@@ -75,8 +75,7 @@ def _measured(findings: Findings, measure: Measure, words: str) -> Measured:
         judged = pc.and_(judged, pc.is_null(rows["not_judged"]))
     if not found.judged and (why := reasons(findings, measure.where)):
         words = f"{words} (not judged: {next(iter(why))})"
-    form = shown_as(measure)
-    return Measured(findings.challenge, words, found, form, _texts(rows.filter(judged)), _texts(rows))
+    return Measured(findings.challenge, words, found, measure.statistic, _texts(rows.filter(judged)), _texts(rows))
 
 
 def _largest_head(heads: Findings) -> Iterator[Measured]:

@@ -20,16 +20,12 @@ from attentest.papers.claims import load_claims
 from attentest.papers.evidence import Cell, Evidence, grouped
 from attentest.papers.matching import of_model
 from attentest.report.layer_panels import LayerPanel, layer_panels
+from attentest.tasks import TASKS
 
 __all__ = ["FAMILIES", "PERCENTILE", "Families", "Panel", "families", "stands_on"]
 
-#: What the tasks of corpora are called together.
-FAMILIES: Final = {
-    "single": "single texts",
-    "pair": "pairs of texts",
-    "answer": "pairs of texts",
-    "translate": "translation",
-}
+#: The families of tasks, and the wording of each.
+FAMILIES: Final = {task.family: task.wording for task in TASKS.values()}
 #: Translations are shown at the length below which so many per cent of the sentences lie, as in the paper; 0: all.
 PERCENTILE = 25.0
 
@@ -48,9 +44,8 @@ class Panel:
     @property
     def basis(self) -> str:
         """What it stands on, in words."""
-        kind = "steps" if self.family == FAMILIES["translate"] else "texts"
         seeds = f"{self.seeds} seed{'s' if self.seeds > 1 else ''}"
-        return f"{self.family}: {len(self.x):,} {kind} of {', '.join(self.corpora)}, {seeds}"
+        return f"{self.family}: {FAMILIES[self.family].counted(len(self.x))} of {', '.join(self.corpora)}, {seeds}"
 
 
 @dataclass(frozen=True)
@@ -68,8 +63,7 @@ class Families:
 def stands_on(panels: Sequence[Panel]) -> str:
     """What a figure stands on, family by family, those included that no finished run has findings for."""
     drawn = {panel.family: panel.basis for panel in panels}
-    each = dict.fromkeys(FAMILIES.values())
-    return "; ".join(drawn.get(family, f"{family}: no finished run has these findings yet") for family in each)
+    return "; ".join(drawn.get(family, f"{family}: no finished run has these findings yet") for family in FAMILIES)
 
 
 def families(name: str, cells: Sequence[Cell], percentile: float = PERCENTILE) -> Families | None:
@@ -97,7 +91,7 @@ def _panels(
     found: dict[str, dict[str, list[tuple[np.ndarray, np.ndarray]]]] = {}
     for cell in cells:
         about = cell.folder.record["fields"]["corpus"]
-        if about["task"] not in FAMILIES or not evidence.has(cell.folder, challenge):
+        if about["task"] not in TASKS or not evidence.has(cell.folder, challenge):
             continue
         table = evidence.table(cell.folder, challenge, ("id", "sentence", "tokens", "not_judged", *columns))
         if "sentence" in table.column_names and percentile:
@@ -105,8 +99,8 @@ def _panels(
         whole = reduce(and_, (pc.is_finite(table[column]).fill_null(False).to_numpy() for column in columns))
         pair = tuple(table[column].to_numpy()[whole] for column in columns)
         if len(pair[0]):
-            found.setdefault(FAMILIES[about["task"]], {}).setdefault(about["name"], []).append((pair[0], pair[1]))
-    return tuple(_panel(family, found[family]) for family in dict.fromkeys(FAMILIES.values()) if family in found)
+            found.setdefault(TASKS[about["task"]].family, {}).setdefault(about["name"], []).append((pair[0], pair[1]))
+    return tuple(_panel(family, found[family]) for family in FAMILIES if family in found)
 
 
 def _panel(family: str, corpora: dict[str, list[tuple[np.ndarray, np.ndarray]]]) -> Panel:

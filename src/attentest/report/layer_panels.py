@@ -12,14 +12,13 @@ import pyarrow.compute as pc
 from attentest.measures.bleu import corpus_bleu
 from attentest.papers.evidence import Cell, Evidence, Group, grouped, parameters
 from attentest.papers.over_seeds import OverSeeds
+from attentest.tasks import TASKS
 
 __all__ = ["DIRECTIONS", "LayerCurve", "LayerPanel", "layer_panels"]
 
 DIRECTIONS = {"first": "from the first layer", "last": "from the last layer"}
-#: What the tasks of corpora are called, in the order in which they are drawn.
-TASKS = {"single": "single texts", "pair": "pairs of texts", "answer": "pairs of texts", "translate": "translation"}
-#: What stands on the vertical axis.
-ACCURACY, NEXT_WORD, BLEU = "correct predictions", "correct next words", "BLEU"
+#: What stands on the vertical axis, beside the share of correct predictions.
+BLEU = "BLEU"
 
 
 @dataclass(frozen=True)
@@ -73,10 +72,11 @@ def layer_panels(cells: Sequence[Cell]) -> tuple[LayerPanel, ...]:
 
 def _panels(group: Group, evidence: Evidence, task: str, corpus: str) -> Iterator[LayerPanel | None]:
     """Its predictions, and of translations its texts."""
-    score = NEXT_WORD if task == "translate" else ACCURACY
+    about = TASKS[task]
+    score = f"correct {about.wording.prediction}s"
     for challenge, named in (("layers", score), ("layers_bleu", BLEU)):
         curves = _curves(group, evidence, challenge)
-        yield LayerPanel(TASKS[task], corpus, named, curves) if curves else None
+        yield LayerPanel(about.family, corpus, named, curves) if curves else None
 
 
 def _curves(group: Group, evidence: Evidence, challenge: str) -> tuple[LayerCurve, ...]:

@@ -33,7 +33,7 @@ from attentest.report.layers_figure import layers_curve
 from attentest.report.marks import has_ceiling, marks_table
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
-from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows, interval_of, shown_as, value_of
+from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows, interval_of, value_of
 from attentest.report.verdict import Verdict, wording_of
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings, Measure
@@ -301,7 +301,7 @@ def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: b
 
 
 def _number(found: Estimate, measure: Measure) -> Row:
-    value, interval = value_of(found, shown_as(measure)), interval_of(found, shown_as(measure))
+    value, interval = value_of(found, measure.statistic), interval_of(found, measure.statistic)
     return {"value": value, "interval": interval, "judged": found.judged, "not_judged": found.not_judged}
 
 

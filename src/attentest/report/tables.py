@@ -7,7 +7,6 @@ markup.
 from __future__ import annotations
 
 import io
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +35,6 @@ __all__ = [
     "measures_table",
     "reasons",
     "render",
-    "shown_as",
     "value_of",
     "verdict_summary",
     "verdict_table",
@@ -89,25 +87,16 @@ def in_words(name: str) -> str:
 
 
 #: By statistic: what a number is multiplied with, and its decimals.
-_UNITS = {"fraction": (100, 1), "bleu": (1, 1), "bleu_change": (1, 1)}
-
-
-#: A share, by its words, is one whether it was counted or is a mean of shares: both are written in per cent.
-_SHARE = re.compile(r"(?:[^:]+: )*(?:the same )?share\b")
-
-
-def shown_as(measure: Measure) -> str:
-    """The statistic in whose form a measure is written, so that shares are alike."""
-    share = measure.statistic == "mean" and _SHARE.match(measure.words)
-    return "fraction" if share else measure.statistic
+_UNITS = {"fraction": (100, 1), "share": (100, 1), "bleu": (1, 1), "bleu_change": (1, 1)}
+_PER_CENT = ("fraction", "share")
 
 
 def value_of(found: Estimate, statistic: str) -> str:
-    """The estimate alone: a fraction in per cent, BLEU with one decimal, anything else with three."""
+    """The estimate alone: a fraction or share in per cent, BLEU with one decimal, anything else with three."""
     if found.judged == 0:
         return "not judged"
     scale, digits = _UNITS.get(statistic, (1, 3))
-    return f"{_number(scale * found.value, digits)}{' %' if statistic == 'fraction' else ''}"
+    return f"{_number(scale * found.value, digits)}{' %' if statistic in _PER_CENT else ''}"
 
 
 def interval_of(found: Estimate, statistic: str) -> str:
@@ -232,7 +221,7 @@ def measures_table(run: RunFolder) -> Table:
 
 
 def _both(found: Estimate, measure: Measure) -> str:
-    form = shown_as(measure)
+    form = measure.statistic
     return f"{value_of(found, form)} {interval_of(found, form).replace(' ', '')}".rstrip()
 
 

@@ -18,11 +18,15 @@ import pyarrow.parquet as pq
 
 from attentest.errors import StorageError, UnknownName
 
-__all__ = ["FORMAT", "Description", "Findings", "FindingsWriter", "Measure", "described", "read_findings"]
+__all__ = ["FORMAT", "Description", "Findings", "FindingsWriter", "Measure", "Statistic", "described", "read_findings"]
 
 _KEY = b"attentest"
 #: The version of the format, kept in the metadata. 2: ``parameters``, and ``sentence`` where rows are steps of writing.
 FORMAT = 2
+#: What becomes of a column. "fraction": how many are true; "share": the mean of shares, both written in per cent;
+#: "ratio": the column's sum over the sum of ``against``; "bleu": of summed counts; "bleu_change": less the BLEU of
+#: ``against``.
+Statistic = Literal["mean", "share", "fraction", "ratio", "bleu", "bleu_change"]
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,7 @@ class Measure:
 
     name: str
     column: str
-    #: "ratio": the column's sum over the sum of ``against``; "bleu": of summed counts; "bleu_change": less the BLEU of
-    #: ``against``.
-    statistic: Literal["mean", "fraction", "ratio", "bleu", "bleu_change"]
+    statistic: Statistic
     words: str
     where: Mapping[str, str] = field(default_factory=dict)
     against: str = ""

@@ -40,6 +40,19 @@ def test_three_lines_of_python_give_a_verdict(data, tmp_path, capsys):
     assert verdict.report.is_file()
 
 
+def test_a_model_that_learnt_nothing_is_told_so_first(tmp_path):
+    with (tmp_path / "d.csv").open("w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["text", "label"])
+        for i in range(300):
+            label = "rare" if i % 50 == 7 else "some" if i % 12 == 5 else "most"
+            writer.writerow([f"w{i % 7} w{i % 11} it was w{i % 3} n{i}", label])
+    done = attentest.audit(data=tmp_path / "d.csv", runs=tmp_path / "runs", **SMALL)
+    assert "nothing to explain" in done.verdict.headline
+    assert {goal.answer for goal in done.verdict.goals} <= {"cannot say", "no"}
+    assert "nothing to explain" in done.verdict.closing
+
+
 def test_findings_come_as_frames(data, tmp_path):
     done = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
     frame = done.to_frame("agreement")

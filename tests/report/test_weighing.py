@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from attentest.report.judge import _check, _one_reason, _reason
+from attentest.report.judge import _one_reason, _reason, goals_of, headline_of
 from attentest.report.verdict import Goal, Line
-from attentest.report.weighing import bounded, cautions, remarks, remarks_by_tone, weigh
+from attentest.report.weighing import bounded, cautions, nothing_to_explain, remarks, remarks_by_tone, weigh
 from attentest.store.summary import Estimate
 
 #: A run in which everything that was always asked speaks for attention.
@@ -25,11 +27,8 @@ def lines(**tones: str) -> tuple[Line, ...]:
 
 
 def goals(**tones: str) -> tuple[str, str, str]:
-    asked = lines(**tones)
-    weighed = weigh(asked)
-    reason = bounded(_reason(weighed), "reason", asked)
-    check = bounded(_check(weighed), "check", asked)
-    return reason.answer, check.answer, bounded(_one_reason(weighed, reason, asked), "one", asked).answer
+    reason, check, one = goals_of(lines(**tones))
+    return reason.answer, check.answer, one.answer
 
 
 @pytest.mark.parametrize(
@@ -55,6 +54,17 @@ def goals(**tones: str) -> tuple[str, str, str]:
         ({"order": "against"}, ("with care", "with care", "no")),
         ({"order": "against", "states": "mixed"}, ("with care", "with care", "no")),
         ({"order": "context"}, ("yes", "yes", "with care")),
+        # Dependence needs one of its two lines, but a line that speaks against it is not passed over.
+        ({"uniform": "against"}, ("with care", "with care", "no")),
+        ({"permutation": "against"}, ("with care", "with care", "no")),
+        ({"uniform": "unsettled"}, ("yes", "yes", "with care")),
+        # Other views of the words: one against lowers, all against break, whatever states stand for.
+        ({"deletion": "against"}, ("with care", "yes", "no")),
+        ({"gradient": "against", "deletion": "against"}, ("no", "yes", "no")),
+        # A model no better than the most frequent class has nothing to explain; what is refused stays refused.
+        ({"accuracy": "against"}, ("cannot say", "cannot say", "cannot say")),
+        ({"accuracy": "unsettled"}, ("cannot say", "cannot say", "cannot say")),
+        ({"accuracy": "unsettled", "stands": "against"}, ("no", "cannot say", "no")),
         # A trained rival decides what is the only one; weights for single texts count where none was trained.
         ({"adversary": "against"}, ("yes", "yes", "no")),
         ({"adversary": "against", "unique": "supports"}, ("yes", "yes", "with care")),
@@ -78,14 +88,13 @@ def test_no_single_one_of_the_new_tests_turns_the_headline_to_no() -> None:
 
 def test_a_caution_brings_its_words() -> None:
     yes = Goal("g", "r", "yes", "Because.")
-    cautioned = {caution.line for caution in cautions()}
     for caution in cautions():
-        found = bounded(yes, caution.goal, lines(**{caution.line: "against"}))
+        found = bounded(yes, caution.goal, lines(**{caution.line: caution.tone}))
         assert found.answer == caution.best
         assert caution.why in found.why
-        for tone in ("supports", "mixed", "unsettled", "context"):
+        spoken = {other.tone for other in cautions() if (other.line, other.goal) == (caution.line, caution.goal)}
+        for tone in {"supports", "mixed", "unsettled", "context", "against"} - spoken:
             assert bounded(yes, caution.goal, lines(**{caution.line: tone})) == yes
-    assert cautioned == {"needed", "luck"}
 
 
 def test_single_texts_decide_where_trained_rivals_settle_nothing_and_say_so() -> None:
@@ -112,3 +121,64 @@ def test_the_closing_says_each_test_and_where_they_part() -> None:
     alone = lines(adversary="against", unique="supports")
     assert any("no trained model has them" in words for words in remarks(alone, weigh(alone)))
     assert list(remarks(lines(luck="unsettled"), weigh(()))) == []
+
+
+#: What each answer rests on: a line here that speaks against it may not stand beside a "yes".
+DEPENDING = ("uniform", "permutation", "states", "order")
+VIEWS = ("gradient", "deletion", "saliency", "rationale", "carries")
+RESTS = {
+    0: (*DEPENDING, "stands", *VIEWS, "needed"),
+    1: DEPENDING,
+    2: (*DEPENDING, "stands", *VIEWS, "needed", "luck", "adversary"),
+}
+EVERY = ("accuracy", *dict.fromkeys(key for keys in RESTS.values() for key in keys), "unique")
+TONES = st.sampled_from(("supports", "mixed", "against", "unsettled", "context", None))
+COMBINATIONS = st.fixed_dictionaries(dict.fromkeys(EVERY, TONES)).map(lambda d: {k: t for k, t in d.items() if t})
+BEST_FIRST = ("yes", "with care", "cannot say", "no")
+
+
+@given(COMBINATIONS)
+def test_no_answer_contradicts_a_line_it_rests_on(tones: dict[str, str]) -> None:
+    found = goals_of(lines(**tones))
+    for number, goal in enumerate(found):
+        against = [key for key in RESTS[number] if tones.get(key) == "against"]
+        if number == 2 and tones.get("unique") == "supports":
+            against = [key for key in against if key != "adversary"]  # a trained rival decides in its place
+        assert not (against and goal.answer == "yes")
+        if goal.answer == "with care" and number < 2:
+            named = [c.why for c in cautions() if c.line in against and c.tone == "against" and c.goal == "reason"]
+            assert all(why in goal.why for why in named)
+        if number == 2:
+            assert goal.answer != "yes"
+            assert not (against and goal.answer == "with care")
+    for number, keys in ((0, ("states", "stands")), (1, ("states",))):
+        if any(tones.get(key) == "against" for key in keys):
+            assert found[number].answer == "no"
+    if {tones.get("uniform"), tones.get("permutation")} == {"against"}:
+        assert {goal.answer for goal in found} == {"no"}
+
+
+@given(COMBINATIONS)
+def test_a_model_no_better_than_the_most_frequent_class_is_told_so_first(tones: dict[str, str]) -> None:
+    asked = lines(**tones)
+    found, headline = goals_of(asked), headline_of(goals_of(asked), weigh(asked))
+    if tones.get("accuracy") in ("against", "unsettled"):
+        assert headline == nothing_to_explain()[tones["accuracy"]]
+        assert {goal.answer for goal in found} <= {"cannot say", "no"}
+    else:
+        assert headline.startswith("This attention may be shown") == (found[0].answer == "yes")
+        assert headline.startswith("Do not show") == (found[0].answer == "no")
+
+
+@given(COMBINATIONS, st.sampled_from(EVERY), st.sampled_from(("supports", "mixed")))
+def test_no_answer_gets_better_when_a_line_gets_worse(tones: dict[str, str], key: str, tone: str) -> None:
+    worse = {"supports": "mixed", "mixed": "against"}[tone]
+    before, after = (goals_of(lines(**tones | {key: it})) for it in (tone, worse))
+    for one, other in zip(before, after, strict=True):
+        assert BEST_FIRST.index(other.answer) >= BEST_FIRST.index(one.answer)
+
+
+def test_what_breaks_is_what_the_lines_say() -> None:
+    both = goals_of(lines(**GOOD | {"gradient": "against", "deletion": "against"}))[0]
+    assert "no other view of which words mattered agrees" in both.why
+    assert "stand for" not in both.why  # the line on states speaks for them

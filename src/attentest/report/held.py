@@ -13,6 +13,7 @@ from typing import Any
 
 from attentest.report.thresholds import percent, said, tone_of
 from attentest.report.verdict import Goal, Line, Tone
+from attentest.report.weighing import DEPENDENCE
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
 from attentest.tasks import TEXTS, Wording
@@ -21,8 +22,6 @@ __all__ = ["HALF", "Reading", "Site", "dependence", "freedom", "held_line", "on_
 
 #: Where words get less than this share on average, nothing is concluded from a prediction that stays.
 HALF = 0.5
-#: The lines on whether predictions depend on the weights.
-DEPENDENCE = ("uniform", "permutation")
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,25 @@ from typing import Any
 
 from attentest.errors import StorageError
 from attentest.report.also import also_measured
-from attentest.report.held import DEPENDENCE, why_open
+from attentest.report.held import why_open
 from attentest.report.lines import lines_of
 from attentest.report.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.report.verdict import Goal, Line, Open, Verdict, task_of, wording_of
-from attentest.report.weighing import UNKNOWN, UNSETTLED, Weighed, bounded, remarks, weigh
+from attentest.report.weighing import (
+    DEPENDENCE,
+    UNKNOWN,
+    UNSETTLED,
+    Weighed,
+    bounded,
+    nothing_to_explain,
+    remarks,
+    weigh,
+)
 from attentest.store.folder import RunFolder
 from attentest.store.summary import sentences_of
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["failures", "judge", "weigh"]
+__all__ = ["failures", "goals_of", "headline_of", "judge"]
 
 LIMITS = (
     "Attention cannot be changed while everything else stays as it was: replacing it feeds the head contexts it "
@@ -48,18 +57,27 @@ def judge(run: RunFolder) -> Verdict:
         raise StorageError(f"{run.path} has no finished findings yet. Run the same audit again to complete it.")
     fields = run.record["fields"]
     wording, lines = wording_of(fields), tuple(lines_of(run))
+    weighed, goals = weigh(lines), goals_of(lines, wording)
+    sentences = sentences_of(run.findings(name).table)
+    closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())), wording)
+    also = tuple(also_measured(run, {line.findings for line in lines}))
+    limits = (*failures(run.record), *LIMITS, *((FORCED, TOGETHER) if task_of(fields).writes else ()))
+    headline = headline_of(goals, weighed, fields.get("challenges"), wording)
+    return Verdict(headline, lines, goals, closing, limits, also)
+
+
+def goals_of(lines: tuple[Line, ...], wording: Wording = TEXTS) -> tuple[Goal, Goal, Goal]:
+    """What each reader may do with this attention: say which words mattered, check where it looks, give one reason."""
     weighed = weigh(lines)
     better = next((line.better for line in lines if line.key == "saliency"), ())
     reason = bounded(_reason(weighed, better, wording), "reason", lines, wording)
     check = bounded(_check(weighed, wording), "check", lines, wording)
     one = bounded(_one_reason(weighed, reason, lines, wording), "one", lines, wording)
-    answers = ((reason, DEPENDENCE), (check, DEPENDENCE), (one, (*DEPENDENCE, "adversary")))
-    goals = tuple(why_open(goal, lines, keys, wording) for goal, keys in answers)
-    sentences = sentences_of(run.findings(name).table)
-    closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())), wording)
-    also = tuple(also_measured(run, {line.findings for line in lines}))
-    limits = (*failures(run.record), *LIMITS, *((FORCED, TOGETHER) if task_of(fields).writes else ()))
-    return Verdict(_headline(goals[0], fields.get("challenges"), wording), lines, goals, closing, limits, also)
+    return (
+        why_open(reason, lines, DEPENDENCE, wording),
+        why_open(check, lines, DEPENDENCE, wording),
+        why_open(one, lines, (*DEPENDENCE, "adversary"), wording),
+    )
 
 
 def failures(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -91,6 +109,7 @@ def _broken(weighed: Weighed, wording: Wording, *parts: str) -> str:
         "depends": "the prediction hardly depends on the weights",
         "ranks": "the weights do not rank the states the output is made of",
         "stands": f"the states they weigh do not stand for the {wording.items} below them",
+        "agrees": f"no other view of which {wording.items} mattered agrees",
     }
     return ", and ".join(words[part] for part in parts if getattr(weighed, part) == "against")
 
@@ -104,12 +123,13 @@ def _instead(better: Sequence[str]) -> str:
 
 def _reason(weighed: Weighed, better: Sequence[str] = (), wording: Wording = TEXTS) -> Goal:
     goal, reader = f"Say which input {wording.items} mattered to a prediction", "a model developer"
-    said = (weighed.depends, weighed.ranks, weighed.stands)
+    said = [weighed.depends, weighed.ranks, weighed.stands]
+    said += [weighed.agrees] if weighed.agrees in ("mixed", "against") else []
     if still := _open(said):
         return _cannot_say(goal, reader, still, wording)
     if "against" in said:
-        broken = _broken(weighed, wording, "depends", "ranks", "stands")
-        return Goal(goal, reader, "no", f"It would mislead: {broken}. {_instead(better)}")
+        why = f"It would mislead: {_broken(weighed, wording, 'depends', 'ranks', 'stands', 'agrees')}."
+        return Goal(goal, reader, "no", f"{why} {_instead(better)}" if weighed.predicts == "supports" else why)
     if set(said) == {"supports"}:
         stand = f"those states still stand for their {wording.items}"
         return Goal(goal, reader, "yes", f"The weights rank the states the output is made of, and {stand}.")
@@ -167,7 +187,13 @@ def _otherwise(weighed: Weighed, lines: tuple[Line, ...], wording: Wording = TEX
     return None
 
 
-def _headline(reason: Goal, asked: Sequence[str] | None, wording: Wording = TEXTS) -> str:
+def headline_of(
+    goals: Sequence[Goal], weighed: Weighed, asked: Sequence[str] | None = None, wording: Wording = TEXTS
+) -> str:
+    """The first goal's answer, unless there is nothing to explain, or what decides was not asked."""
+    reason, nothing = goals[0], nothing_to_explain(wording)
+    if weighed.predicts in nothing:
+        return nothing[weighed.predicts]
     if reason.answer == "cannot say" and (missing := _not_asked(asked)):
         if len(missing) == len(DECIDING):
             return f"Nothing was asked that decides what this attention may be used for: {RUN_ALL}"
@@ -220,6 +246,10 @@ def _closing(
         UNSETTLED: f"whether states stand for their {wording.items} is not settled",
         UNKNOWN: f"whether states stand for their {wording.items} was not judged",
     }[weighed.stands]
+    agrees = {
+        "mixed": f"not every other view of which {wording.items} mattered agrees",
+        "against": f"no other view of which {wording.items} mattered agrees",
+    }.get(weighed.agrees)
     may = {
         "yes": "may",
         "with care": "may, with care,",
@@ -232,5 +262,6 @@ def _closing(
         f"The model's builder {check} use it to check that the model looks where it should. "
         f"It {one} be presented as the one reason for a decision to someone whom the decision concerns."
     )
-    said = " ".join([f"On {judged}, {depends}; {ranks}; and {stands}.", *remarks(lines, weighed, wording)])
+    found = [depends, ranks, stands, *([agrees] if agrees else [])]
+    said = " ".join([f"On {judged}, {'; '.join(found[:-1])}; and {found[-1]}.", *remarks(lines, weighed, wording)])
     return f"{said} {uses}"

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.bootstrap import bootstrap_paired_difference
+from attentest.report.accuracy import accuracy_line
 from attentest.report.erasure import order_line
 from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
 from attentest.report.gating import gating_line
@@ -33,22 +34,6 @@ READ = (
     *("gating", "bleu", "alignment"),
     *("trained_uniform", "seed_variance", "guide", "adversarial_training"),
 )
-
-
-def accuracy_line(instances: Findings, wording: Wording = TEXTS) -> Line:
-    """Is the model worth asking about?"""
-    right = estimate(instances, "accuracy")
-    labels = instances.table["label"].to_numpy()
-    most = float(np.bincount(labels).max() / len(labels))
-    reading = f"It is right {percent(right.value)} of the time; what follows explains these predictions, not the world."
-    if most == 1:
-        reading = f"All {wording.units} carry one label, so this says little: whatever always gives it is right."
-    elif right.low <= most:
-        reading = (
-            f"It may be no better than always giving the most frequent {wording.choice} ({percent(most)}): "
-            "there may be nothing to explain."
-        )
-    return Line("accuracy", "Does the model predict well?", f"{right} correct", reading, "context", right, "setting")
 
 
 def uniform_line(

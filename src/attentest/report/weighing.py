@@ -1,19 +1,22 @@
 """How the verdict's lines are weighed together: what decides, what can only lower it, and what it costs each goal.
 
-Four things carry the answers: does the output *depend* on attention, does attention *rank* the states the output is
-made of, do those states still *stand* for their tokens, and is this attention the *only* one that would do. Each has
-central lines, which decide, and lines beside them, which can lower it and never raise it:
+Five things carry the answers: does the output *depend* on attention, does attention *rank* the states the output is
+made of, do those states still *stand* for their tokens, do other views of the tokens *agree*, and is this attention the
+*only* one that would do:
 
-    depends   uniform, permutation         one that speaks for it is enough
+    depends   uniform, permutation         one that speaks for it is enough, unless the other speaks against it
     ranks     states                       lowered by order
-    stands    stands                       lowered by gradient, deletion, saliency, rationale, carries
+    stands    stands
+    agrees    gradient, deletion, saliency, rationale, carries
+                                           one against lowers the answer, all against break it; none raises it
     only      unique, or else adversary    a whole model that attends otherwise is a rival; weights found for one text,
                                            apart from any model, say less, and count where no rival was trained or
                                            the trained ones settle nothing
 
-Two lines are about other models than this one, and break no link of that chain. They bound what a goal may claim
-(``cautions``): *needed*, because attention that the task does not need is owed no explanation, although this model may
-lean on it; and *luck*, because what another seed would show otherwise is true of this training alone.
+Whatever speaks against a goal bounds it and is named in its answer (``cautions``), so that no answer contradicts a line
+it rests on. Three lines break no link of that chain. *accuracy*: a model that is not significantly better than the most
+frequent class has nothing to explain. *needed*: attention that the task does not need is owed no explanation, although
+this model may lean on it. *luck*: what another seed would show otherwise is true of this training alone.
 """
 
 from __future__ import annotations
@@ -25,56 +28,93 @@ from typing import Literal
 from attentest.report.verdict import Goal, Line
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["UNKNOWN", "UNSETTLED", "Caution", "Weighed", "bounded", "cautions", "remarks", "remarks_by_tone", "weigh"]
+__all__ = [
+    "DEPENDENCE",
+    "UNKNOWN",
+    "UNSETTLED",
+    "Caution",
+    "Weighed",
+    "bounded",
+    "cautions",
+    "nothing_to_explain",
+    "remarks",
+    "remarks_by_tone",
+    "weigh",
+]
 
 UNKNOWN, UNSETTLED = "unknown", "unsettled"
-BESIDE_STANDS = ("gradient", "deletion", "saliency", "rationale", "carries")
+#: The lines on whether predictions depend on the weights.
+DEPENDENCE = ("uniform", "permutation")
+OTHER_VIEWS = ("gradient", "deletion", "saliency", "rationale", "carries")
 
 Key = Literal["reason", "check", "one"]
+KEYS: tuple[Key, ...] = ("reason", "check", "one")
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """What the lines say together on each of the four: supports, mixed, against, unsettled or unknown."""
+    """What the lines say together on each of these: supports, mixed, against, unsettled or unknown."""
 
     depends: str
     ranks: str
     stands: str
+    agrees: str
     only: str
+    #: Whether the model is significantly better than the most frequent class.
+    predicts: str
 
 
 @dataclass(frozen=True)
 class Caution:
-    """What a line that speaks against attention leaves of a goal: the best answer, and why."""
+    """What a line of some tone leaves of a goal: the best answer, and why."""
 
     line: str
     goal: Key
     #: "yes" lowers nothing: it is a remark.
-    best: Literal["yes", "with care", "no"]
+    best: Literal["yes", "with care", "cannot say", "no"]
     why: str
+    tone: str = "against"
+
+
+def nothing_to_explain(wording: Wording = TEXTS) -> Mapping[str, str]:
+    """Why no goal can be answered for a model that is not better than the most frequent class, by the line's tone."""
+    most = f"the most frequent {wording.choice}"
+    return {
+        "against": f"There is nothing to explain: the model is right no more often than {most}.",
+        "unsettled": f"There may be nothing to explain: the model is not significantly better than {most}.",
+    }
+
+
+def speaking_against(wording: Wording = TEXTS) -> tuple[tuple[str, tuple[Key, ...], str], ...]:
+    """What a line says that speaks against some goals, and leaves them at most "with care"."""
+    item, items = wording.item, wording.items
+    return (
+        ("uniform", ("reason", "check"), "Under uniform attention almost no decision flips."),
+        ("permutation", ("reason", "check"), "Shuffling the weights hardly moves the prediction."),
+        ("order", ("reason", "check"), "Removing its largest weights flips decisions hardly earlier than random ones."),
+        ("gradient", ("reason",), f"Gradients rank the {items} otherwise."),
+        ("deletion", ("reason",), f"Deleting a {item} has other effects than its weight says."),
+        ("saliency", ("reason",), f"Erasing its top {items} does far less than erasing saliency’s."),
+        ("rationale", ("reason",), f"It finds the {items} that {wording.decide} no better than a random order."),
+        ("carries", ("reason",), f"A simple model of single {items} gains nothing from the weights."),
+        ("needed", ("reason",), "A model trained without attention does as well: it is owed no explanation."),
+    )
 
 
 def cautions(wording: Wording = TEXTS) -> tuple[Caution, ...]:
     """Every caution."""
-    item = wording.item
+    nothing, against = nothing_to_explain(wording), speaking_against(wording)
+    luck = (
+        f"Speak of this model, not of the task: another training would show other {wording.items}.",
+        f"Another training of the same model would more often than not show another {wording.item}.",
+    )
     return (
-        Caution(
-            "needed",
-            "reason",
-            "with care",
-            "But a model trained without attention does as well: it is owed no explanation.",
-        ),
+        *(Caution("accuracy", goal, "cannot say", why, tone) for goal in KEYS for tone, why in nothing.items()),
+        *(Caution(line, goal, "with care", why) for line, goals, why in against for goal in goals),
         Caution("needed", "one", "no", "A model trained without any attention decides as well."),
-        Caution(
-            "luck",
-            "reason",
-            "yes",
-            f"Speak of this model, not of the task: another training would show other {wording.items}.",
-        ),
+        Caution("luck", "reason", "yes", luck[0]),
         Caution("luck", "check", "yes", "Look again after every training: another one looks elsewhere."),
-        Caution(
-            "luck", "one", "no", f"Another training of the same model would more often than not show another {item}."
-        ),
+        Caution("luck", "one", "no", luck[1]),
     )
 
 
@@ -82,6 +122,7 @@ def remarks_by_tone(wording: Wording = TEXTS) -> Mapping[str, Mapping[str, str]]
     """What the closing paragraph adds for a line and its tone."""
     item, items = wording.item, wording.items
     return {
+        "accuracy": nothing_to_explain(wording),
         "needed": {
             "supports": "A model trained without attention predicts worse, so attention is needed here.",
             "mixed": "A model trained without attention predicts only a little worse.",
@@ -109,19 +150,25 @@ def remarks_by_tone(wording: Wording = TEXTS) -> Mapping[str, Mapping[str, str]]
 def weigh(lines: Sequence[Line]) -> Weighed:
     """The lines, weighed: what is central decides, the rest can only lower it."""
     tone = {line.key: line.tone for line in lines if line.tone != "context"}
-    dependence = [tone[key] for key in ("uniform", "permutation") if key in tone]
+    dependence = [tone[key] for key in DEPENDENCE if key in tone]
     depends = next((t for t in ("supports", "mixed", UNSETTLED, "against") if t in dependence), UNKNOWN)
+    if depends == "supports" and "against" in dependence:
+        depends = "mixed"
     # Shown as context when shuffled weights would do as well, it still holds: a condition, not an argument.
     ranks = next(({"context": "supports"}.get(line.tone, line.tone) for line in lines if line.key == "states"), UNKNOWN)
     if ranks == "supports" and tone.get("order") == "against":
         ranks = "mixed"
-    beside = [tone[key] for key in BESIDE_STANDS if key in tone]
     stands: str = tone.get("stands", UNKNOWN)
-    if stands == "supports" and "against" in beside:
-        stands = "mixed"
-    elif stands == "mixed" and beside and all(t == "against" for t in beside):
-        stands = "against"
-    return Weighed(depends, ranks, stands, _only(tone))
+    return Weighed(depends, ranks, stands, _agrees(tone, stands), _only(tone), tone.get("accuracy", "supports"))
+
+
+def _agrees(tone: Mapping[str, str], stands: str) -> str:
+    """Other views of the tokens together; one alone breaks nothing, unless states stand for tokens only in part."""
+    views = [tone[key] for key in OTHER_VIEWS if key in tone]
+    if "against" not in views:
+        return "supports" if views else UNKNOWN
+    alone = len(views) == 1 and stands != "mixed"
+    return "against" if set(views) == {"against"} and not alone else "mixed"
 
 
 def _only(tone: Mapping[str, str]) -> str:
@@ -132,12 +179,12 @@ def _only(tone: Mapping[str, str]) -> str:
 
 def bounded(goal: Goal, key: Key, lines: Sequence[Line], wording: Wording = TEXTS) -> Goal:
     """The goal under every caution that holds: no better than it allows, and with its words."""
-    against = {line.key for line in lines if line.tone == "against"}
+    tone = {line.key: line.tone for line in lines}
     for caution in cautions(wording):
-        if caution.goal != key or caution.line not in against:
+        if caution.goal != key or tone.get(caution.line) != caution.tone or goal.answer == "no":
             continue
-        if caution.best == "no" and goal.answer != "no":
-            goal = replace(goal, answer="no", why=caution.why, open="")
+        if caution.best in ("no", "cannot say"):
+            goal = replace(goal, answer=caution.best, why=caution.why, open="")
         elif goal.answer in ("yes", "with care"):
             answer = "with care" if caution.best == "with care" else goal.answer
             goal = replace(goal, answer=answer, why=f"{goal.why} {caution.why}")

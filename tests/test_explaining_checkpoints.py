@@ -112,7 +112,9 @@ def test_a_name_on_the_hub_is_taken_as_by_an_audit(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="'owner/tiny' is no folder here, and it could not be fetched from the hub"):
+    with pytest.raises(
+        InputError, match="'owner/tiny' is no folder or run here, and it could not be fetched from the hub"
+    ):
         attentest.explain(TEXT, "owner/tiny")
     kept = {kind: getattr(transformers, kind).from_pretrained for kind in ("AutoConfig", "AutoTokenizer")}
     kept["AutoModelForSequenceClassification"] = transformers.AutoModelForSequenceClassification.from_pretrained

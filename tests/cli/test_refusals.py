@@ -88,7 +88,7 @@ def test_fine_tuning_is_refused_before_weights_are_loaded(run: Any, checkpoint: 
         ["audit", "--data", "none.csv", "--corpus", "sst"],
         ["train", "--corpus", "none"],
         ["fine-tune", "tiny", "--corpus", "sst", "--to", "new"],
-        ["explain", "a word", "--model", "none"],
+        ["explain", "a word", "--model", "runs/none"],
         ["study", "run", "none"],
         ["reproduce", "none"],
         ["scores", "import", "none.jsonl", "--run", "latest", "--name", "theirs"],

@@ -31,16 +31,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_without_the_network_the_hub_is_asked_once_and_then_what_is_kept(asked: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="'no-such/model' is no folder here"):
+    with pytest.raises(InputError, match="'no-such/model' is no folder or run here"):
         load_checkpoint("no-such/model")
-    assert asked == {"hub": [{"timeout": PATIENCE}], "local_files_only": True}
+    assert asked == {"hub": [{"timeout": PATIENCE}], "local_files_only": True, "trust_remote_code": False}
 
 
 def test_offline_the_hub_is_not_asked(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(InputError, match="could not be fetched"):
         load_checkpoint("no-such/model")
-    assert asked == {"hub": [], "local_files_only": True}
+    assert asked == {"hub": [], "local_files_only": True, "trust_remote_code": False}
 
 
 def test_a_model_of_the_hub_is_fetched(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def explain(
         from attentest.store.folder import find_run
 
         found: Explanation | Translation
-        alone = is_checkpoint(model)
+        alone = is_checkpoint(model, runs)
         fields = None if alone else find_run(model, runs).record["fields"]
         from attentest.explaining import explain as explain_text
         from attentest.explaining import explain_translation

@@ -24,6 +24,7 @@ from attentest.models.pretrained.building import build_pretrained
 from attentest.models.pretrained.checkpoint import load_checkpoint, quietly
 from attentest.models.pretrained.places import Places
 from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.pretrained.safe_loading import NO_CODE, library
 from attentest.models.pretrained.site import parse_site, site_names
 from attentest.models.subject import Subject
 from attentest.store.atomic import checksum, replacing
@@ -138,10 +139,8 @@ class FineTunedRun(Run):
 
     def save(self, folder: Path, model: Network) -> tuple[str, ...]:
         """Keep it as a checkpoint; the file of its weights is the run's MODEL too, one file by two names."""
-        import transformers
-
         with quietly():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self.start.folder)
+            tokenizer = library().AutoTokenizer.from_pretrained(self.start.folder, local_files_only=True, **NO_CODE)
         kept = folder / CHECKPOINT
         save_checkpoint(cast("Pretrained", model), tokenizer, kept)
         with replacing(folder / MODEL) as temporary:

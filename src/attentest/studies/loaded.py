@@ -114,7 +114,7 @@ def load_for(
 
     What can be refused of texts and class without the weights is refused before they are read.
     """
-    if is_checkpoint(model):
+    if is_checkpoint(model, runs):
         about = {"corpus": {**AT_SPACES, "task": "single" if seconds is None else "pair"}}
         return _of_checkpoint(Path(model), model, about, texts, seconds, tokenizer, target)
     folder = find_run(model, runs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentest.errors import CheckpointError, InputError
+from attentest.models.pretrained.safe_loading import (
+    NO_CODE,
+    SAFETENSORS,
+    brings_code,
+    library,
+    plain_attention,
+    refuse_foreign_weights,
+)
+from attentest.store.folder import runs_in
 
 if TYPE_CHECKING:
     import torch
@@ -33,12 +43,18 @@ GENERATING = ("ForConditionalGeneration", "MTModel")
 PATIENCE = 5.0
 
 
-def is_checkpoint(model: str | Path) -> bool:
-    """Whether this is a folder that Transformers wrote, or may be a name on its hub."""
+#: A name on the hub, as in ``gpt2`` or ``google-bert/bert-base-uncased``.
+ON_HUB = re.compile(r"(?!runs/)(?:\w[\w.-]*/)?\w[\w.-]*")
+
+
+def is_checkpoint(model: str | Path, runs: Path | None = None) -> bool:
+    """Whether this is a folder that Transformers wrote or, where no folder and no run has it, may be a hub's name."""
     path = Path(model)
     if path.exists():
         return (path / "config.json").is_file() and not (path / "run.json").is_file()
-    return str(model).count("/") == 1 and not str(model).startswith((".", "/", "~", "runs/"))
+    if runs is not None and any(run.path.name.startswith(str(model)) for run in runs_in(runs)):
+        return False
+    return str(model) != "latest" and ON_HUB.fullmatch(str(model)) is not None
 
 
 @dataclass(frozen=True)
@@ -61,12 +77,10 @@ class Checkpoint:
 
     def tokenizer(self) -> Any:
         """Its own tokenizer."""
-        import transformers
-
         with quietly():
             try:
                 _refuse_no_tokenizer(Path(self.name))
-                return transformers.AutoTokenizer.from_pretrained(self.name, local_files_only=self.kept)
+                return library().AutoTokenizer.from_pretrained(self.name, local_files_only=self.kept, **NO_CODE)
             except Exception as error:
                 raise CheckpointError(
                     f"{self.name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's "
@@ -76,17 +90,17 @@ class Checkpoint:
     def model(self) -> Any:
         """The model with its weights, in single precision."""
         import torch
-        import transformers
         from safetensors import SafetensorError
 
-        # Weights as safetensors alone: the library would unpickle others.
-        about: dict[str, Any] = {"dtype": torch.float32, "output_loading_info": True, "use_safetensors": True}
+        config = plain_attention(self.config)
         if self.new_classes is not None:
-            names = dict(enumerate(self.new_classes))
-            about |= {"id2label": names, "label2id": {label: number for number, label in names.items()}}
+            config.id2label = dict(enumerate(self.new_classes))
+            config.label2id = {label: number for number, label in config.id2label.items()}
+        about: dict[str, Any] = {"config": config, "dtype": torch.float32, "output_loading_info": True, **SAFETENSORS}
         with quietly():
+            refuse_foreign_weights(self.name, config, kept=self.kept)
             try:
-                kind = getattr(transformers, self.kind)
+                kind = getattr(library(), self.kind)
                 loaded, found = kind.from_pretrained(self.name, **about, local_files_only=self.kept)
             except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
                 raise CheckpointError(
@@ -109,14 +123,12 @@ def find_checkpoint(
 
     ``new_classes`` puts a new head of so many outputs on it, to be trained.
     """
-    import transformers
-
-    name = str(model)
+    name, transformers = str(model), library()
     with quietly():
         # Without the network the library tries again and again, file by file; what it has kept it finds at once.
         kept = not Path(name).exists() and not _on_hub(name)
         try:
-            config = transformers.AutoConfig.from_pretrained(name, local_files_only=kept)
+            config = transformers.AutoConfig.from_pretrained(name, local_files_only=kept, **NO_CODE)
         except (OSError, ValueError, KeyError) as error:
             raise _cannot_load(name, error) from error
     return Checkpoint(name, config, _class_for(name, config, language, new_classes), new_classes, kept)
@@ -188,10 +200,15 @@ def _class_for(name: str, config: Any, language: bool, new_classes: tuple[str, .
 
 
 def _cannot_load(name: str, error: Exception) -> InputError | CheckpointError:
+    if brings_code(Path(name)):
+        return CheckpointError(
+            f"{name} is a model of a kind that Transformers does not have, and brings code of its own (auto_map in "
+            "config.json), which is never run. If you trust it, load it yourself: attentest.audit(model, tokenizer, …)."
+        )
     if Path(name).exists():
         return CheckpointError(f"{name}: its config.json cannot be read ({_first_line(error)}).")
     return InputError(
-        f"{name!r} is no folder here, and it could not be fetched from the hub (no network, or no such model). "
+        f"{name!r} is no folder or run here, and it could not be fetched from the hub (no network, or no such model). "
         "Download it elsewhere and give its folder."
     )
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import typer
 
-from attentest import errors
+from attentest import errors, tasks
 from attentest.catalogue import REGISTRIES
-from attentest.challenges import CHALLENGES, DEFAULT, TRANSLATION
+from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.cli.main import app
 from attentest.data.corpora.declared import Declared, Expected
 from attentest.data.presets import USUAL, with_preset
@@ -53,7 +53,7 @@ INTRODUCTIONS = {
     "alone. Asked for with [`attentest explain --interactions`](../../how-to/explain.md#two-words-together).",
     "challenges": "Each puts one question to a model, text by text: `attentest audit --challenge NAME`. "
     f"Without `--challenge`, an audit runs {', '.join(f'`{name}`' for name in DEFAULT)}; `instances` always runs. "
-    f"For a translator {', '.join(f'`{name}`' for name in TRANSLATION if name not in DEFAULT)} are asked too. "
+    f"For a translator {', '.join(map('`{}`'.format, tasks.TASKS['translate'].usual))} are asked too. "
     "What each writes for every text is in [findings](../findings.md).",
 }
 SYNTAX = (

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import attentest
-from attentest.auditing import SENTENCES, describe_audit
-from attentest.challenges import DEFAULT, TRANSLATION
+from attentest.auditing import describe_audit
+from attentest.challenges import DEFAULT
 from attentest.cli.main import app
 from attentest.errors import InputError, NotApplicable
 from attentest.explaining import explain, explain_translation
@@ -22,6 +22,7 @@ from attentest.registry import text_of
 from attentest.report.page import page
 from attentest.store.findings import FindingsWriter
 from attentest.store.folder import RunFolder
+from attentest.tasks import TASKS
 
 CORPUS = "dates(train=60, dev=8, test=12)"
 SMALL = {
@@ -44,8 +45,8 @@ def audited(tmp_path_factory):
 def test_the_usual_challenges_and_sentences_are_those_for_translations():
     plain = {name: value for name, value in SMALL.items() if name != "limit"}
     run = describe_audit(corpus=CORPUS, **plain)
-    assert tuple(map(text_of, run.challenges)) == TRANSLATION
-    assert run.limit == SENTENCES
+    assert tuple(map(text_of, run.challenges)) == (*DEFAULT, "alignment", "bleu")
+    assert run.limit == TASKS["translate"].limit == 50
     assert describe_audit(corpus=CORPUS, limit=0, **plain).limit == 0
     named = describe_audit(corpus=CORPUS, challenges=("bleu",), **plain)
     assert (tuple(map(text_of, named.challenges)), named.limit) == (("bleu",), 0)

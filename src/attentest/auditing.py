@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentest.challenges import TRANSLATION
+from attentest.challenges import DEFAULT
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
 from attentest.report.records import record_of
@@ -22,14 +22,12 @@ from attentest.studies.questions import Questions
 from attentest.studies.run import Run
 from attentest.studies.study import Cell
 from attentest.studies.trained import device_named
+from attentest.tasks import TASKS
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Audit", "audit", "describe_audit", "describe_run", "expected_cost", "finish"]
-
-#: So many sentences of translations are examined where no limit is given: every word of one is a decision of its own.
-SENTENCES = 50
 
 
 @dataclass(frozen=True)
@@ -111,10 +109,11 @@ def describe_audit(
     chosen = Questions.of(challenges or None, thorough=thorough)
     chosen.put()  # what is unknown is refused before texts are read and models loaded
     run = describe_given(model, tokenizer, texts, labels, challenges=chosen, limit=limit or 0, **choices)
-    if run.corpus.task != "translate" or not chosen.usual:
+    task = TASKS[run.corpus.task]
+    if not (task.usual and chosen.usual):
         return run
-    put = replace(chosen, usual=TRANSLATION).put()
-    return replace(run, challenges=put.challenges, usual=put.usual, limit=SENTENCES if limit is None else limit)
+    put = replace(chosen, usual=(*DEFAULT, *task.usual)).put()
+    return replace(run, challenges=put.challenges, usual=put.usual, limit=task.limit if limit is None else limit)
 
 
 def expected_cost(run: Run, runs: Path) -> str | None:

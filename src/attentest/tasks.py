@@ -86,6 +86,10 @@ class Task:
     pairs: bool = False
     #: Whether texts are written: the rows of the findings are then steps, grouped by their column ``sentence``.
     writes: bool = False
+    #: The challenges that an audit asks beside those it asks of every task.
+    usual: tuple[str, ...] = ()
+    #: How many texts an audit examines where no limit is given; 0: all.
+    limit: int = 0
 
 
 TASKS: Final[Mapping[str, Task]] = {
@@ -94,6 +98,7 @@ TASKS: Final[Mapping[str, Task]] = {
         Task("single", "single texts"),
         Task("pair", "pairs of texts", pairs=True),
         Task("answer", "pairs of texts", pairs=True),
-        Task("translate", "translation", STEPS, writes=True),
+        # Every word of a translation is a decision of its own: few sentences have many.
+        Task("translate", "translation", STEPS, writes=True, usual=("alignment", "bleu"), limit=50),
     )
 }

@@ -32,7 +32,7 @@ from attentest.challenges.trained_uniform import TrainedUniform
 from attentest.challenges.uniform import UniformAttention
 from attentest.registry import Registry
 
-__all__ = ["CHALLENGES", "DEFAULT", "THOROUGH", "TRANSLATION", "Challenge", "Examination"]
+__all__ = ["CHALLENGES", "DEFAULT", "THOROUGH", "Challenge", "Examination"]
 
 CHALLENGES: Registry[Challenge] = Registry(
     "challenge",
@@ -72,7 +72,5 @@ DEFAULT = (
     *("agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness", "certificates"),
     *("single_weight", "flip_sets"),
 )
-#: The same for a model that translates: with questions about translations.
-TRANSLATION = (*DEFAULT, "alignment", "bleu")
 #: What a thorough audit adds: each trains other models to compare this one with.
 THOROUGH = ("trained_uniform", "seed_variance", "guide", "adversarial_training")

@@ -11,6 +11,7 @@ import typer
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
+from attentest.tasks import TASKS
 
 if TYPE_CHECKING:
     from attentest.studies.run import Run
@@ -235,9 +236,10 @@ def introduce(run: Run, terminal: Terminal) -> None:
     from attentest.report.verdict import wording_of
 
     fields: dict[str, Any] = run.fields
+    writes = TASKS[run.corpus.task].writes
     corpus, model = fields["corpus"], fields["model"]
     sizes = ", ".join(f"{size} {name}" for name, size in corpus["sizes"].items())
-    classes = "" if corpus["task"] == "translate" else f"; classes {', '.join(corpus['classes'])}"
+    classes = "" if writes else f"; classes {', '.join(corpus['classes'])}"
     terminal.say(f"Corpus  {corpus['name']}: {sizes}{classes}")
     if corpus["partial"]:
         terminal.say(f"        partial: {corpus['partial']}")
@@ -245,11 +247,11 @@ def introduce(run: Run, terminal: Terminal) -> None:
         terminal.say(f"        {line}")
     where = f" over {wording_of(fields).items}" if "structure" in model else ""
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
-    writes = f", {model['decoder']} decoder" if model.get("decoder") else ""
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{writes}, {run.made}")
+    decoder = f", {model['decoder']} decoder" if model.get("decoder") else ""
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{decoder}, {run.made}")
     if cut := model.get("cut_short"):
         terminal.say(f"        {cut}")
-    if corpus["task"] == "translate" and 0 < run.limit < (size := len(run.corpus[run.split])):
+    if writes and 0 < run.limit < (size := len(run.corpus[run.split])):
         terminal.say(f"        {run.limit} of {size} sentences are examined, step by step (--limit 0: all)")
     if run.challenges and (same := one_label(run)):
         terminal.say(f"        {same}")
@@ -262,6 +264,6 @@ def introduce(run: Run, terminal: Terminal) -> None:
 def one_label(run: Run) -> str:
     """A remark where all texts to examine carry one label; "" where they do not, or are translations."""
     labels = run.examined().labels
-    if run.corpus.task == "translate" or (labels != labels[0]).any():
+    if TASKS[run.corpus.task].writes or (labels != labels[0]).any():
         return ""
     return f"all {len(labels)} texts to examine carry one label, {run.corpus.classes[labels[0]]}: accuracy says little"

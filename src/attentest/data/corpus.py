@@ -26,10 +26,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.errors import InputError
+from attentest.tasks import TaskName
 
-__all__ = ["Corpus", "Provenance", "Split", "Task"]
-
-Task = Literal["single", "pair", "answer", "translate"]
+__all__ = ["Corpus", "Provenance", "Split"]
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ class Corpus:
     classes: tuple[str, ...]
     splits: Mapping[str, Split]
     provenance: Provenance
-    task: Task = "single"
+    task: TaskName = "single"
     #: Smallest number of training texts a word must occur in to enter the vocabulary.
     min_frequency: int = field(default=1)
     #: The digest, where it is already known; computing it reads every token.

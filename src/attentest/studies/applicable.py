@@ -18,6 +18,7 @@ from attentest.models.subject import Subject
 from attentest.registry import text_of
 from attentest.studies.questions import Usual
 from attentest.studies.run import FORCED, Run, file_name
+from attentest.tasks import TASKS
 
 __all__ = ["applicable", "explained", "has_marks", "refuse_untrained"]
 
@@ -55,7 +56,7 @@ def explained(challenges: Mapping[str, Challenge], model: Subject) -> dict[str, 
 
 def has_marks(run: Run) -> bool:
     """Whether the texts that a run examines mark words, or link them to the words to write."""
-    if run.corpus.task != "translate":
+    if not TASKS[run.corpus.task].writes:
         return run.corpus[run.split].has("rationale")
     return run.forced == FORCED[0] and run.corpus[run.split].has("alignment")
 

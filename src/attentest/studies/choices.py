@@ -23,6 +23,7 @@ from attentest.registry import Registry
 from attentest.studies.describe import describe_run
 from attentest.studies.presets import preset
 from attentest.studies.run import Removal
+from attentest.tasks import TASKS
 from attentest.training.loop import Training
 
 __all__ = ["CHOICES", "check_choice", "check_together"]
@@ -98,12 +99,12 @@ def check_together(choices: Mapping[str, Any], label: str) -> None:
     if ("removal" in choices) != ("removal_share" in choices):
         raise InputError(f"cell {label}: 'removal' names an explainer, 'removal_share' how much goes: give both.")
     if "corpus" in choices:
-        task = getattr(CORPORA.parse(choices["corpus"]), "task", "single")
-        if task in ("single", "translate") and choices.get("query"):
+        task = TASKS[getattr(CORPORA.parse(choices["corpus"]), "task", "single")]
+        if not task.pairs and choices.get("query"):
             raise InputError(f"cell {label}: 'query' is for pairs of texts; {choices['corpus']!r} has one text.")
-        if task != "translate" and choices.get("decoder"):
+        if not task.writes and choices.get("decoder"):
             raise InputError(f"cell {label}: 'decoder' writes texts; {choices['corpus']!r} has none to write.")
-        if task == "translate" and "removal" in choices:
+        if task.writes and "removal" in choices:
             raise InputError(f"cell {label}: 'removal' is for classifiers; {choices['corpus']!r} has texts to write.")
     if choices.get("head") == "sigmoid" and (classes := _classes(choices)) not in (None, 2):
         raise InputError(f"cell {label}: one sigmoid tells two classes apart, {choices['corpus']!r} has {classes}.")

@@ -27,6 +27,7 @@ from attentest.studies.fine_tuned import checkpoint_folder, describe_fine_tuned
 from attentest.studies.presets import preset as preset_named
 from attentest.studies.questions import Questions
 from attentest.studies.run import FORCED, Removal, Run
+from attentest.tasks import TASKS
 from attentest.training.loop import Training
 
 __all__ = ["describe_run", "vectors_file"]
@@ -200,7 +201,7 @@ def _possible(run: Run) -> Run:
 
 def _query(corpus: Corpus, query: str | None) -> str:
     """How the second text of a corpus becomes the query: "" where there is none."""
-    if corpus.task in ("single", "translate"):
+    if not TASKS[corpus.task].pairs:
         if query:
             raise InputError(f"--query {query} is for pairs of texts, and {corpus.name!r} has one text: leave it out.")
         return ""
@@ -239,7 +240,7 @@ def _check_files(kept: Architecture, data: str | Path | None, model: str | Path 
 
 def _decoder(corpus: Corpus, decoder: str | None) -> Decoder | None:
     """What writes the translations of a corpus; None where there are none."""
-    if corpus.task == "translate":
+    if TASKS[corpus.task].writes:
         return DECODERS.parse(decoder or "bahdanau")
     if decoder:
         raise InputError(f"--decoder {decoder} writes texts, and {corpus.name!r} has none to write: leave it out.")

@@ -29,6 +29,7 @@ from attentest.studies.questions import Put, Questions
 from attentest.studies.run import CHECKPOINT, TEXTS, Run
 from attentest.studies.seen_texts import seen_among
 from attentest.studies.version import version_of
+from attentest.tasks import TASKS
 from attentest.training.fine_tuning import refuse_long_texts
 
 __all__ = [
@@ -180,7 +181,7 @@ def _asked_of(
     put = _put_alone(challenges)
     run = dataclasses.replace(run, challenges=put.challenges, usual=put.usual)
     vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
-    pieces = framed_pieces(tokenizer, vocabulary, pair=loaded.task != "single", prompt=prompt)
+    pieces = framed_pieces(tokenizer, vocabulary, pair=TASKS[loaded.task].pairs, prompt=prompt)
     refuse_long_texts(config, tokenizer, pieces, split, vocabulary)
     return _Asked(run, vocabulary, tokenizer, pieces, answers, prompt)
 
@@ -188,7 +189,7 @@ def _asked_of(
 def _described(asked: _Asked, model: Any, source: str) -> ExistingRun:
     """The run that asks a model what was prepared for it."""
     run, site = asked.run, asked.run.site
-    pair = run.corpus.task != "single"
+    pair = TASKS[run.corpus.task].pairs
     spoken: dict[str, Any] = {"answers": asked.answers, "prompt": asked.prompt}
     with quietly():
         subject = build_pretrained(
@@ -229,7 +230,7 @@ def describe_subject(
             f"The data has {len(loaded.classes)} classes ({', '.join(loaded.classes)}), and the model "
             f"{subject.classes}."
         )
-    if loaded.task != "single":
+    if TASKS[loaded.task].pairs:
         raise NotApplicable(f"{loaded.name!r} has pairs of texts, and a model of your own reads one text here.")
     base = ExistingRun(loaded, challenges=(), seed=seed, limit=limit)
     split = base.examined()

@@ -16,6 +16,7 @@ from attentest.data.files import corpus_from_files
 from attentest.data.formats import read_table
 from attentest.data.labels import one_spelling
 from attentest.errors import InputError, NotApplicable
+from attentest.tasks import TASKS
 
 __all__ = ["corpus_for", "in_memory", "refuse_no_texts"]
 
@@ -41,7 +42,7 @@ def corpus_for(
     refuse_no_texts(corpus, data)
     if data is None:
         found = corpus if isinstance(corpus, Corpus) else CORPORA.parse(str(corpus)).load()
-        if found.task == "translate":
+        if TASKS[found.task].writes:
             raise NotApplicable(
                 f"Corpus {found.name!r} has a text to generate; choose one of task single, pair or answer."
             )

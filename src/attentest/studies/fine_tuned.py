@@ -33,6 +33,7 @@ from attentest.studies.existing import SUITED, cut_short, described
 from attentest.studies.questions import Questions, Usual
 from attentest.studies.run import CHECKPOINT, MODEL, VOCABULARY, Run
 from attentest.studies.version import version_of
+from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_vocabulary
 from attentest.training.fine_tuning import FINE_TUNING, new_head, refuse_writing, save_checkpoint, words_of
 
@@ -134,7 +135,7 @@ class FineTunedRun(Run):
         vocabulary = load_vocabulary(folder / VOCABULARY)
         model, tokenizer = load_checkpoint(folder / CHECKPOINT)
         with quietly():
-            pair = self.corpus.task != "single"
+            pair = TASKS[self.corpus.task].pairs
             return build_pretrained(model.to(device), tokenizer, vocabulary, pair=pair), vocabulary
 
     def save(self, folder: Path, model: Network) -> tuple[str, ...]:
@@ -169,7 +170,7 @@ def describe_fine_tuned(
     words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
     put = questions.put(SUITED)
     plain = Run(corpus, challenges=put.challenges, usual=put.usual, **choices)
-    about = corpus.task != "single", site, plain.asked, plain.usual, has_marks(plain)
+    about = TASKS[corpus.task].pairs, site, plain.asked, plain.usual, has_marks(plain)
     found = _begun(folder, _digest(folder), words.words, *about)
     return FineTunedRun(
         corpus,

@@ -21,6 +21,7 @@ from attentest.models.subject import Subject
 from attentest.store.folder import RunFolder, find_run
 from attentest.studies.existing import cut_short, described
 from attentest.studies.run import CHECKPOINT, MODEL, VOCABULARY
+from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_network, load_vocabulary
 from attentest.training.fine_tuning import refuse_long_texts
 
@@ -135,7 +136,7 @@ def _of_checkpoint(
     target: str | None,
 ) -> Loaded:
     """A checkpoint, or a run that fine-tuned one, over the words of the texts."""
-    pair = fields["corpus"]["task"] != "single"
+    pair = TASKS[fields["corpus"]["task"]].pairs
     _check_seconds(pair, texts, seconds)
     tokens = _cut(texts, fields, tokenizer).tokens
     second = None if seconds is None else _cut(seconds, fields, tokenizer).tokens

@@ -21,6 +21,7 @@ from attentest.studies.cell import describe_cell, failure_of
 from attentest.studies.execute import is_complete
 from attentest.studies.run import MODEL, Run
 from attentest.studies.study import Cell, Study
+from attentest.tasks import TASKS
 
 __all__ = ["Cost", "Planned", "costs", "plan"]
 
@@ -139,7 +140,7 @@ def _measured(runs: Path, device: str) -> dict[tuple[Any, ...], list[float]]:
 
 
 def _computed(run: Run) -> Cost:
-    if run.corpus.task == "translate":
+    if TASKS[run.corpus.task].writes:
         return _of_translator(run)
     train, tested = run.corpus["train"], run.corpus[run.split]
     words = len(Vocabulary.from_split(train, run.corpus.min_frequency))

@@ -9,6 +9,7 @@ from typing import Literal
 from attentest.errors import UnknownName
 from attentest.models.decoders import Decoder, Transformer
 from attentest.models.encoders import Average, BiGRU, Convolution, Encoder, NoEncoder
+from attentest.tasks import TASKS
 from attentest.training.loop import Training
 
 __all__ = ["PRESETS", "Preset", "preset"]
@@ -51,7 +52,7 @@ class Preset:
         """How a model of this task, with this decoder where it writes, is trained."""
         if isinstance(decoder, Transformer):
             return self.transformer_training
-        if task == "translate":
+        if TASKS[task].writes:
             return self.translation_training
         return self.training if task != "answer" or self.answer_training is None else self.answer_training
 

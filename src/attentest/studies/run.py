@@ -33,6 +33,7 @@ from attentest.store.folder import RunFolder
 from attentest.studies.questions import Usual
 from attentest.studies.seen_texts import seen_among
 from attentest.studies.version import name_of, version_of
+from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network
 from attentest.training.loop import Training
 
@@ -246,7 +247,7 @@ class Run:
     @property
     def companions(self) -> tuple[Companion, ...]:
         """The other models that its challenges ask for, each once."""
-        writes = self.corpus.task == "translate"
+        writes = TASKS[self.corpus.task].writes
         asked = (challenge for challenge in self.asked if not (writes and challenge.of_classifiers))
         return tuple(dict.fromkeys(companion for challenge in asked for companion in challenge.companions))
 

@@ -24,6 +24,7 @@ from attentest.models.pretrained.pieces import Pieces
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.progress import SILENT, Progress
 from attentest.store.atomic import make_folder, write_text
+from attentest.tasks import TASKS
 from attentest.training.loop import Epoch, Training, best_epoch, fit
 from attentest.training.resume import Resume
 
@@ -121,7 +122,7 @@ def _taken(folder: Path) -> InputError:
 
 def refuse_writing(corpus: Corpus) -> None:
     """A corpus of translations is refused."""
-    if corpus.task == "translate":
+    if TASKS[corpus.task].writes:
         raise NotApplicable(f"Corpus {corpus.name!r} has a text to generate: classifiers are fine-tuned here.")
 
 

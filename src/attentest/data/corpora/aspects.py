@@ -10,7 +10,8 @@ from typing import ClassVar, TypeVar
 
 from attentest.data.corpora.aspect_words import ASIDES, ASPECTS, JOINS, JUDGED, NEGATED, OPINIONS, SLOTS, Aspect
 from attentest.data.corpora.generated import Generated
-from attentest.data.corpus import Split, Task
+from attentest.data.corpus import Split
+from attentest.tasks import TaskName
 
 __all__ = ["Aspects"]
 
@@ -38,7 +39,7 @@ class Aspects(Generated):
 
     name: ClassVar[str] = "aspects"
     summary: ClassVar[str] = "generated texts that judge several things: what do they say of one? No download"
-    task: ClassVar[Task] = "pair"
+    task: ClassVar[TaskName] = "pair"
     classes: ClassVar[tuple[str, ...]] = ("negative", "positive")
     preparation: ClassVar[str] = "lower case, punctuation as tokens; praise and blame in every text, equal classes"
     most: ClassVar[int] = 20_000

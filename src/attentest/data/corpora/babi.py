@@ -13,11 +13,11 @@ from attentest.data.corpora.declared import Declared, Expected, Instance, Prepar
 from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import found, lines
 from attentest.data.corpora.words import Words
-from attentest.data.corpus import Task
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
 from attentest.data.splits import stratified
 from attentest.errors import InputError
+from attentest.tasks import TaskName
 
 __all__ = ["Babi", "Babi1", "Babi2", "Babi3"]
 
@@ -52,7 +52,7 @@ class Babi(Declared, ABC):
     number: ClassVar[int]
     title: ClassVar[str]
 
-    task: ClassVar[Task] = "answer"
+    task: ClassVar[TaskName] = "answer"
     licence: ClassVar[str] = "CC BY 3.0"
     citation: ClassVar[str] = (
         "Weston et al. 2015, Towards AI-complete question answering: a set of prerequisite toy tasks"

@@ -12,8 +12,8 @@ from typing import ClassVar
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import lines
-from attentest.data.corpus import Task
 from attentest.errors import InputError
+from attentest.tasks import TaskName
 
 __all__ = ["CNN"]
 
@@ -29,7 +29,7 @@ class CNN(Declared):
 
     name: ClassVar[str] = "cnn"
     summary: ClassVar[str] = "Which entity of a news article fills the gap in a sentence (CNN question answering)"
-    task: ClassVar[Task] = "answer"
+    task: ClassVar[TaskName] = "answer"
     licence: ClassVar[str] = "articles © CNN (research use)"
     citation: ClassVar[str] = "Hermann et al. 2015, Teaching machines to read and comprehend"
     homepage: ClassVar[str] = "https://cs.nyu.edu/~kcho/DMQA/"

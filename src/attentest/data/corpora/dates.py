@@ -11,7 +11,8 @@ import pyarrow as pa
 from attentest.data.corpora.date_words import Word, any_day, said, written
 from attentest.data.corpora.generated import Generated
 from attentest.data.corpora.parallel import CLASSES
-from attentest.data.corpus import Split, Task
+from attentest.data.corpus import Split
+from attentest.tasks import TaskName
 
 __all__ = ["Dates"]
 
@@ -22,7 +23,7 @@ class Dates(Generated):
 
     name: ClassVar[str] = "dates"
     summary: ClassVar[str] = "generated dates, English to ISO form, whose word links are known; no download"
-    task: ClassVar[Task] = "translate"
+    task: ClassVar[TaskName] = "translate"
     classes: ClassVar[tuple[str, ...]] = CLASSES
     preparation: ClassVar[str] = "lower case, punctuation as tokens; the target in pieces of two digits"
 

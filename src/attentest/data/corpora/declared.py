@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from attentest.data.corpus import Corpus, Task
+from attentest.data.corpus import Corpus
 from attentest.data.sources.source import Source
+from attentest.tasks import TaskName
 
 __all__ = ["Declared", "Expected", "Instance", "Prepared", "Rows"]
 
@@ -92,7 +93,7 @@ class Declared(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    task: ClassVar[Task] = "single"
+    task: ClassVar[TaskName] = "single"
     licence: ClassVar[str]
     citation: ClassVar[str]
     homepage: ClassVar[str] = ""

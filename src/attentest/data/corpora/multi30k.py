@@ -15,11 +15,11 @@ from attentest.data.corpora.declared import Declared, Expected, Instance, Prepar
 from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import found, lines
 from attentest.data.corpora.parallel import CLASSES, Parallel, check_subwords, sentence_pairs
-from attentest.data.corpus import Task
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
 from attentest.data.subwords import Subwords
 from attentest.errors import InputError
+from attentest.tasks import TaskName
 
 __all__ = ["Multi30k", "Multi30kAligned"]
 
@@ -76,7 +76,7 @@ class Multi30kAligned(Declared):
 
     name: ClassVar[str] = "multi30k_aligned"
     summary: ClassVar[str] = "Image captions, English to German, with automatic word alignments (Multi30k)"
-    task: ClassVar[Task] = "translate"
+    task: ClassVar[TaskName] = "translate"
     licence: ClassVar[str] = "not stated (Flickr30k captions: research use)"
     citation: ClassVar[str] = (
         f"{CITATION}; alignments: Pruthi et al. 2020, Learning to deceive with attention-based explanations"

@@ -11,8 +11,8 @@ from typing import ClassVar
 from attentest.data.corpora.declared import Declared, Instance, Row
 from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.words import Words
-from attentest.data.corpus import Task
 from attentest.errors import InputError
+from attentest.tasks import TaskName
 
 __all__ = ["CLASSES", "Pairs"]
 
@@ -28,7 +28,7 @@ Marks = Callable[[Row], Collection[int]]
 class Pairs(Declared, ABC):
     """Premise and hypothesis; attention reads one of them and the other is the query."""
 
-    task: ClassVar[Task] = "pair"
+    task: ClassVar[TaskName] = "pair"
     fields: ClassVar[tuple[str, ...]] = ("id", "premise", "hypothesis", "label")
     texts: ClassVar[tuple[str, ...]] = ("premise", "hypothesis")
     labels: ClassVar[tuple[str | int | None, ...]] = (*CLASSES, None)

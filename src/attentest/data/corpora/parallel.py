@@ -11,9 +11,9 @@ from typing import ClassVar
 from attentest.data.corpora.declared import Declared, Instance, Prepared, Row
 from attentest.data.corpora.official_files import line_pairs
 from attentest.data.corpora.words import Words
-from attentest.data.corpus import Task
 from attentest.data.subwords import Subwords
 from attentest.errors import InputError
+from attentest.tasks import TaskName
 
 __all__ = ["CLASSES", "Parallel", "check_subwords", "sentence_pairs"]
 
@@ -26,7 +26,7 @@ TOKENIZERS = ("spacy", "whitespace")
 class Parallel(Declared, ABC):
     """English sentences that attention reads, and their German translations."""
 
-    task: ClassVar[Task] = "translate"
+    task: ClassVar[TaskName] = "translate"
     fields: ClassVar[tuple[str, ...]] = ("id", "en", "de")
     texts: ClassVar[tuple[str, ...]] = ("en", "de")
     min_frequency: ClassVar[int] = 2

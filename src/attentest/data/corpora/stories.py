@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from attentest.data.corpora.generated import Generated
 from attentest.data.corpora.story_world import PLACES, Event, Question, Tokens, questions, tell
-from attentest.data.corpus import Split, Task
+from attentest.data.corpus import Split
+from attentest.tasks import TaskName
 
 __all__ = ["Stories", "Stories1", "Stories2", "Stories3"]
 
@@ -17,7 +18,7 @@ __all__ = ["Stories", "Stories1", "Stories2", "Stories3"]
 class Stories(Generated):
     """Stories, each with one question about it; the rationale is the sentences that give the answer."""
 
-    task: ClassVar[Task] = "answer"
+    task: ClassVar[TaskName] = "answer"
     classes: ClassVar[tuple[str, ...]] = PLACES
     preparation: ClassVar[str] = "lower case, punctuation as tokens; one question a story, answers equally frequent"
     #: The number of supporting facts, and the fewest and most sentences of a story.

@@ -12,6 +12,7 @@ LAYERS = [
     {"errors", "__init__"},
     {"registry", "progress", "tasks", "memory"},
     {"measures"},
+    {"statistics"},
     {"data"},
     {"store"},
     {"models"},

@@ -18,9 +18,9 @@ from attentest.papers import paper
 from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.headline import headline
 from attentest.papers.outcomes import Outcome, evaluate
-from attentest.papers.resampling import Sample, bleus, contrast, difference, interval, means, ratios
 from attentest.papers.rules import read_rules
 from attentest.papers.studies import studies_of
+from attentest.statistics.resampling import Sample, bleus, contrast, difference, interval, means, ratios
 from attentest.store.findings import Measure
 
 VASHISHTH = "vashishth_2019"

@@ -16,7 +16,7 @@ from attentest.challenges import CHALLENGES
 from attentest.cli.claims import reproducible
 from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.outcomes import RECALLED, Outcome, evaluate, rate
-from attentest.papers.resampling import Sample, interval, means, reach
+from attentest.statistics.resampling import Sample, interval, means, reach
 
 WIEGREFFE = "wiegreffe_pinter_2019"
 TEXTS = 200

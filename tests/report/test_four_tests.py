@@ -13,11 +13,11 @@ from sklearn.metrics import f1_score
 from tests.report.made_up import table_of
 from tests.report.made_up_four import MEASURES, NUMBERS, SEEDS, WEIGHTS, Others, trained
 
-from attentest.measures.performance import accuracy, f1_macro, f1_of
 from attentest.report.four_lines import LN2, Reach, carries_line, farthest, luck_line, needed_line, unique_line
 from attentest.report.four_tests import GUIDES, adversaries, four_tests, guided, without_attention, yardstick
 from attentest.report.seeds import F1, MACRO, RIGHT, Seeds, scores, with_seeds
 from attentest.report.verdict import Line
+from attentest.statistics.performance import accuracy, f1_macro, f1_of
 from attentest.store.findings import Findings, Measure
 
 NAMES = ("trained_uniform", "seed_variance", "guide", "adversarial_training")

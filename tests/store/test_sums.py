@@ -8,7 +8,8 @@ import pytest
 import sacrebleu
 
 from attentest.measures.bleu import sentence_counts
-from attentest.measures.bootstrap import bootstrap_of_sums, wilson
+from attentest.statistics.bootstrap import bootstrap_of_sums
+from attentest.statistics.intervals import wilson
 from attentest.store.findings import Findings, FindingsWriter, Measure, read_findings
 from attentest.store.summary import by_sentence, estimate, sentences_of
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from attentest.papers.evidence import Evidence, Group
 from attentest.papers.matching import Match, best, challenge_difference
-from attentest.papers.resampling import Interval, Sample, interval
 from attentest.papers.rules import Rules, Side
+from attentest.statistics.intervals import Interval
+from attentest.statistics.resampling import Sample, interval
 
 __all__ = ["Finder", "Found"]
 

@@ -19,8 +19,8 @@ from attentest.papers import paper as paper_named
 from attentest.papers.claims import Claim, Claims, load_claims
 from attentest.papers.evidence import Cell, grouped
 from attentest.papers.finding import Finder
-from attentest.papers.over_seeds import OverSeeds, Share
 from attentest.papers.rules import Control, HeadlineRule, Second, Side
+from attentest.statistics.seeds import OverSeeds, Share
 from attentest.store.atomic import write_text
 
 __all__ = ["Headline", "Row", "committed_headline", "headline", "read_headline", "write_headline"]

@@ -13,9 +13,10 @@ from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.evidence import Cell, Group, grouped
 from attentest.papers.finding import Finder, Found
 from attentest.papers.matching import Match, best, corpus_text, data_differences
-from attentest.papers.over_seeds import half_width
-from attentest.papers.resampling import Interval, contrast, difference, rescaled
 from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Sense, Side
+from attentest.statistics.intervals import Interval
+from attentest.statistics.resampling import contrast, difference, rescaled
+from attentest.statistics.seeds import half_width
 
 __all__ = ["STATUSES", "Outcome", "Rate", "Status", "evaluate", "rate"]
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from attentest.papers.resampling import Statistic, bleus, correlations, f1, means, ratios, roc_auc
 from attentest.papers.rules import MeasureRule
+from attentest.statistics.resampling import Statistic, bleus, correlations, f1, means, ratios, roc_auc
 
 __all__ = ["columns_of", "statistic_of"]
 

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.papers.headline import Headline, Row
-from attentest.papers.over_seeds import OverSeeds
 from attentest.report.tables import visible
+from attentest.statistics.seeds import OverSeeds
 
 __all__ = ["HeadlineView", "headline_table"]
 

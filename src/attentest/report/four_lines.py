@@ -13,11 +13,11 @@ from functools import reduce
 import numpy as np
 import pyarrow as pa
 
-from attentest.measures.bootstrap import bootstrap_paired_difference
 from attentest.report.four_tests import weights_of
 from attentest.report.seeds import RIGHT, Seeds, estimated, judged_rows, with_resamples, with_seeds
 from attentest.report.thresholds import FEWEST, THRESHOLDS, said, tone_of
 from attentest.report.verdict import Line, Tone
+from attentest.statistics.bootstrap import bootstrap_paired_difference
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
 from attentest.tasks import TEXTS, Wording

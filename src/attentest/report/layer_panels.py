@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from attentest.measures.bleu import corpus_bleu
 from attentest.papers.evidence import Cell, Evidence, Group, grouped, parameters
-from attentest.papers.over_seeds import OverSeeds
+from attentest.statistics.seeds import OverSeeds
 from attentest.tasks import TASKS
 
 __all__ = ["DIRECTIONS", "LayerCurve", "LayerPanel", "layer_panels"]

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from attentest.measures.bootstrap import bootstrap_paired_difference
 from attentest.report.accuracy import accuracy_line
 from attentest.report.erasure import order_line
 from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
@@ -21,6 +20,7 @@ from attentest.report.seeds import Seeds
 from attentest.report.thresholds import FEWEST, percent, said, tone_of
 from attentest.report.translation import alignment_line, bleu_line
 from attentest.report.verdict import Line, Tone, wording_of
+from attentest.statistics.bootstrap import bootstrap_paired_difference
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, by_sentence, estimate, sentences_of

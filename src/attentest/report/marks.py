@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from rich.table import Table
 from rich.text import Text
 
-from attentest.measures.ranking import Ranking, Standing, rank_methods
 from attentest.report.saliency import ATTENTION, BESIDE, beside, place, short
 from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, wording_of
+from attentest.statistics.ranking import Ranking, Standing, rank_methods
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, by_sentence, estimate, sentences_of, summarise
@@ -139,7 +139,7 @@ class Marked:
         who = f"surely better: {', '.join(better)}" if better else "none is surely better"
         own = self.ranking[ATTENTION]
         among = f"{place(own)} of {len(self.names)} explainers"
-        how = f"AUPRC ({own.mean.mean:.2f}; as average precision, but with straight lines in the place of steps)"
+        how = f"AUPRC ({own.mean.value:.2f}; as average precision, but with straight lines in the place of steps)"
         return f"By {how} attention ranks {among}; {who}."
 
     def ceiling(self, wording: Wording = TEXTS) -> str:

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.measures.bootstrap import resampled_means
-from attentest.measures.ranking import Dependence, Ranking, Standing, dependence, rank_methods
 from attentest.report.tables import in_words, interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, Tone
+from attentest.statistics.bootstrap import resampled_means
+from attentest.statistics.ranking import Dependence, Ranking, Standing, dependence, rank_methods
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, by_sentence, sentences_of, summarise
 from attentest.tasks import TEXTS, Wording
@@ -223,7 +223,7 @@ class Compared:
         """The same in words."""
         for way, other in () if self.few else self.depends():
             turned = "; ".join(f"{short(a, self.names)} before {short(b, self.names)}" for a, b in other.reversed)
-            tau = f"(τ = {other.tau.mean:.2f})"
+            tau = f"(τ = {other.tau.value:.2f})"
             if turned:
                 yield f"By {way} the ranking is another one {tau}: it turns {turned}."
             elif other.lost:
@@ -283,7 +283,7 @@ def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | No
             f"{erasing} does {as_much} for {named}, but methods that tell "
             f"what speaks for a class from what speaks against it, and are not made of erasing, find more: {names}."
         )
-    own, leader, chance = (ranking[name].mean.mean for name in (ATTENTION, best, RANDOM))
+    own, leader, chance = (ranking[name].mean.value for name in (ATTENTION, best, RANDOM))
     reading += (
         f" {compared.limits(wording)}: attention {own:.2f}, {short(best, compared.names)} {leader:.2f}, "
         f"a random order {chance:.2f}. {_ranked(compared, ranking, wording)}"

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.measures.bootstrap import resampled_means
+from attentest.statistics.bootstrap import resampled_means
+from attentest.statistics.intervals import student
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
 
@@ -28,8 +29,6 @@ __all__ = [
 
 #: The columns of ``scores``: accuracy, macro F1, and F1 of the second class.
 RIGHT, MACRO, F1 = 0, 1, 2
-#: Student's t at 97.5 %, by degrees of freedom from one on; the last for all beyond.
-STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 #: Fewer models than this say nothing of how far two lie apart.
 FEWEST_SEEDS = 3
 
@@ -127,5 +126,4 @@ class Seeds:
         models = len(self.scores)
         if models < FEWEST_SEEDS:
             return math.nan
-        student = STUDENT[min(models - 1, len(STUDENT)) - 1]
-        return float(student * math.sqrt(2) * self.scores[:, score].std(ddof=1))
+        return float(student(models - 1) * math.sqrt(2) * self.scores[:, score].std(ddof=1))

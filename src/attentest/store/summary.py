@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.measures.bleu import COUNTS, corpus_bleu
-from attentest.measures.bootstrap import bootstrap_mean, bootstrap_of_sums, wilson
+from attentest.statistics.bootstrap import bootstrap_mean, bootstrap_of_sums
+from attentest.statistics.intervals import wilson
 from attentest.store.findings import Findings, Measure
 
 __all__ = ["Estimate", "by_sentence", "estimate", "estimates_by_class", "sentences_of", "summarise"]

@@ -14,10 +14,10 @@ import torch
 
 from attentest.data.batches import Batch, Encoded, bucketed, shuffled
 from attentest.errors import Diverged, InputError
-from attentest.measures.performance import accuracy, f1_macro, roc_auc
 from attentest.models.network import Network
 from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
+from attentest.statistics.performance import accuracy, f1_macro, roc_auc
 from attentest.training.objectives import CrossEntropy, Objective, class_balance
 from attentest.training.resume import Resume
 

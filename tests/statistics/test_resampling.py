@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, roc_auc_score
 
-from attentest.papers import resampling
-from attentest.papers.resampling import Sample, correlations, difference, f1, interval, means, roc_auc
+from attentest.statistics import resampling
+from attentest.statistics.resampling import Sample, correlations, difference, f1, interval, means, roc_auc
 
 
 def ids(count: int) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from attentest.measures.bootstrap import bootstrap_mean, resampled_means
-from attentest.measures.ranking import _tau, dependence, rank_methods
+from attentest.statistics.bootstrap import bootstrap_mean, resampled_means
+from attentest.statistics.ranking import _tau, dependence, rank_methods
 
 
 def made_up(count: int = 200, seed: int = 0, **shifts: float) -> dict[str, np.ndarray]:
@@ -64,7 +64,7 @@ def test_instances_without_a_value_for_every_method_are_left_out():
     values["a"][:50] = np.nan
     ranking = rank_methods(values)
     assert ranking.judged == 150
-    assert ranking["b"].mean.mean == pytest.approx(values["b"][50:].mean())
+    assert ranking["b"].mean.value == pytest.approx(values["b"][50:].mean())
 
 
 @pytest.mark.parametrize("values", [{"a": [1.0], "b": [1.0, 2.0]}, {"a": [np.nan], "b": [1.0]}])
@@ -92,8 +92,8 @@ def test_differences_equal_a_loop_over_resamples():
         wins = [1.0 if row[i] > row[j] else 0.5 if row[i] == row[j] else 0.0 for row in drawn]
         assert ranking.better[names[i], names[j]] == pytest.approx(np.mean(wins))
         found = ranking.differences[names[i], names[j]]
-        assert found.mean == pytest.approx(sample[:, i].mean() - sample[:, j].mean())
-        assert found.low <= found.mean <= found.high
+        assert found.value == pytest.approx(sample[:, i].mean() - sample[:, j].mean())
+        assert found.low <= found.value <= found.high
 
 
 @settings(max_examples=30, deadline=None)
@@ -111,7 +111,7 @@ def test_ranks_a_method_may_have_follow_from_who_is_surely_better_or_worse(count
 def test_the_same_way_twice_keeps_every_conclusion():
     values = made_up(a=0.4, b=0.2, c=0.0)
     found = dependence(values, values)
-    assert found.tau.mean == found.tau.low == 1
+    assert found.tau.value == found.tau.low == 1
     assert found.reversed == found.lost == ()
     assert found.kept == 3
 
@@ -122,7 +122,7 @@ def test_conclusions_that_turn_or_are_lost_are_named():
     assert found.reversed == (("a", "b"),)
     assert found.lost == (("a", "c"),)
     assert found.kept == 1
-    assert found.tau.mean < 1
+    assert found.tau.value < 1
 
 
 @settings(max_examples=60, deadline=None)

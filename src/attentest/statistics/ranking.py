@@ -1,7 +1,7 @@
 """Rankings of methods over the same instances: which is better, how sure that is, and which cannot be told apart.
 
 Everything comes from one paired bootstrap: instances are drawn again, the same ones for all methods, and the means
-are compared anew. Numpy only.
+are compared anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attentest.measures.bootstrap import Interval, resampled_means
+from attentest.statistics.bootstrap import resampled_means
+from attentest.statistics.intervals import Interval
 
 __all__ = ["Dependence", "Ranking", "Standing", "dependence", "rank_methods"]
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from attentest.measures import bootstrap
-from attentest.measures.bootstrap import bootstrap_mean, bootstrap_paired_difference, wilson
+from attentest.statistics import bootstrap
+from attentest.statistics.bootstrap import bootstrap_mean, bootstrap_paired_difference
+from attentest.statistics.intervals import wilson
 
 
 def test_the_interval_is_that_of_resampled_means() -> None:
@@ -19,7 +20,7 @@ def test_the_interval_is_that_of_resampled_means() -> None:
     rng = np.random.default_rng(0)
     means = sorted(float(np.mean([sample[i] for i in rng.integers(40, size=40)])) for _ in range(4000))
     ours = bootstrap_mean(sample, resamples=4000)
-    assert ours.mean == pytest.approx(sample.mean())
+    assert ours.value == pytest.approx(sample.mean())
     assert (ours.low, ours.high) == pytest.approx((means[100], means[3899]), abs=0.01)
 
 
@@ -73,7 +74,7 @@ def test_wilson_is_scipys(successes: int, failures: int, level: float) -> None:
         return
     theirs = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
     assert tuple(ours) == pytest.approx((successes / n, theirs.low, theirs.high), abs=1e-12)
-    assert 0 <= ours.low <= ours.mean <= ours.high <= 1
+    assert 0 <= ours.low <= ours.value <= ours.high <= 1
 
 
 def test_wilson_refuses_more_successes_than_trials() -> None:
@@ -82,5 +83,5 @@ def test_wilson_refuses_more_successes_than_trials() -> None:
 
 
 def test_torch_is_not_needed() -> None:
-    code = "import sys, attentest.measures.bootstrap; sys.exit('torch' in sys.modules)"
+    code = "import sys, attentest.statistics.bootstrap; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

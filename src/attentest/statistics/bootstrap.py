@@ -1,35 +1,26 @@
-"""Confidence intervals of means, paired differences and proportions; numpy only."""
+"""Bootstrap intervals of means, paired differences and functions of sums."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attentest.statistics.intervals import Interval
+
 __all__ = [
-    "Interval",
     "bootstrap_mean",
     "bootstrap_of_sums",
     "bootstrap_paired_difference",
+    "draws",
     "resampled_means",
-    "wilson",
 ]
 
 _KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size
 _CELLS = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
-
-
-class Interval(NamedTuple):
-    """An estimate and its confidence interval."""
-
-    mean: float
-    low: float
-    high: float
 
 
 def bootstrap_mean(values: ArrayLike, *, seed: int = 0, resamples: int = 2000, level: float = 0.95) -> Interval:
@@ -95,11 +86,15 @@ def _kept(size: int, seed: int, resamples: int) -> np.ndarray:
 
 def _drawn(size: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
-    most = max(1, _CELLS // size)
+    return (counts.astype(np.float32) for counts in draws(size, resamples, generator, max(1, _CELLS // size)))
+
+
+def draws(size: int, resamples: int, generator: np.random.Generator, most: int) -> Iterator[np.ndarray]:
+    """How often each of ``size`` values is drawn in each resample, at most so many resamples at a time."""
     for start in range(0, resamples, most):
         rows = min(most, resamples - start)
         drawn = generator.integers(size, size=(rows, size)) + size * np.arange(rows)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=rows * size).reshape(rows, size).astype(np.float32)
+        yield np.bincount(drawn.ravel(), minlength=rows * size).reshape(rows, size)
 
 
 def bootstrap_paired_difference(
@@ -112,19 +107,3 @@ def bootstrap_paired_difference(
             f"{len(first)} values are paired with {len(second)}: give both samples for the same instances."
         )
     return bootstrap_mean(first - second, seed=seed, resamples=resamples, level=level)
-
-
-def wilson(successes: int | float, n: int | float, level: float = 0.95) -> Interval:
-    """A proportion and its score interval (Wilson 1927); of no trials everything is NaN.
-
-    Numbers need not be whole: trials that depend on each other count as fewer.
-    """
-    if not 0 <= successes <= n:
-        raise ValueError(f"{successes} successes of {n} trials: successes lie between 0 and the number of trials.")
-    if n == 0:
-        return Interval(math.nan, math.nan, math.nan)
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share, shrink = successes / n, 1 + z * z / n
-    centre = (share + z * z / (2 * n)) / shrink
-    reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / shrink
-    return Interval(share, max(0.0, min(share, centre - reach)), min(1.0, max(share, centre + reach)))

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from scipy.stats import rankdata
 
 from attentest.measures.bleu import corpus_bleu
+from attentest.statistics.bootstrap import draws
+from attentest.statistics.intervals import Interval
 
 __all__ = [
     "RESAMPLES",
-    "Interval",
     "Sample",
     "bleus",
     "contrast",
@@ -67,15 +69,6 @@ class Sample:
     def per_seed(self) -> np.ndarray:
         """The figure of every seed."""
         return np.asarray(self.statistic(np.ones((1, len(self.ids))))[0])
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A figure, averaged over seeds, and its 95 % interval over seeds and instances."""
-
-    value: float
-    low: float
-    high: float
 
 
 def interval(sample: Sample, key: str) -> Interval:
@@ -146,13 +139,8 @@ def _weights(ids: tuple[str, ...], texts: tuple[str, ...]) -> np.ndarray:
         return np.asarray(_weights(whole, whole)[:, place])
     size = len(ids)
     generator = np.random.default_rng(_seed("\n".join(sorted(ids))))
-    made = np.empty((RESAMPLES, size))
     most = max(1, _AT_ONCE // max(size, 1))
-    for start in range(0, RESAMPLES, most):
-        rows = min(most, RESAMPLES - start)
-        drawn = generator.integers(size, size=(rows, size)) + size * np.arange(rows)[:, None]
-        made[start : start + rows] = np.bincount(drawn.ravel(), minlength=rows * size).reshape(rows, size)
-    return made
+    return np.concatenate([counts.astype(np.float64) for counts in draws(size, RESAMPLES, generator, most)])
 
 
 def _seed(key: str) -> int:
@@ -172,7 +160,7 @@ def f1(labels: np.ndarray, predicted: np.ndarray, classes: Sequence[int]) -> Sta
     sizes = [((labels == c) & there).astype(np.float64) + (predicted == c) for c in classes]
 
     def averaged(*sums: np.ndarray) -> np.ndarray:
-        # A class that is neither present nor predicted has F1 0, as in measures.performance.
+        # A class that is neither present nor predicted has F1 0, as in statistics.performance.
         each = [np.nan_to_num(_ratio(2 * h, n)) for h, n in zip(sums[: len(hits)], sums[len(hits) :], strict=True)]
         return np.asarray(np.mean(each, axis=0))
 
@@ -281,12 +269,8 @@ def _sums(combine: Callable[..., np.ndarray], *parts: np.ndarray) -> Statistic:
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """Ranks from −½ to ½ within each row, ties averaged; NaN stays NaN."""
-    ranks = np.full(values.shape, np.nan)
-    for row, out in zip(values, ranks, strict=True):
-        known = np.isfinite(row)
-        if known.any():
-            _, inverse, counts = np.unique(row[known], return_inverse=True, return_counts=True)
-            out[known] = (np.cumsum(counts) - (counts - 1) / 2 - 0.5)[inverse] / known.sum() - 0.5
+    known = np.isfinite(values).sum(1, keepdims=True)
+    ranks: np.ndarray = (rankdata(values, axis=1, nan_policy="omit") - 0.5) / np.maximum(known, 1) - 0.5
     return ranks
 
 

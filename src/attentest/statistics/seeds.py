@@ -5,34 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["OverSeeds", "Share", "half_width", "student"]
+from attentest.statistics.intervals import student
+
+__all__ = ["OverSeeds", "Share", "half_width"]
 
 #: With fewer seeds a figure is shown without an interval over seeds.
 FEWEST = 3
-
-
-@lru_cache(maxsize=256)
-def student(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t, by bisection of what lies within (Abramowitz & Stegun 26.7.3, 26.7.4)."""
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, freedom) < 0.95 else (low, middle)
-    return math.sqrt(freedom) * math.tan(low)
-
-
-def _within(angle: float, freedom: int) -> float:
-    """The probability of |t| < √freedom · tan(angle)."""
-    odd = freedom % 2
-    term, total = math.cos(angle) if odd else 1.0, 0.0
-    for step in range(2 + odd, freedom + 1, 2):
-        total += term
-        term *= math.cos(angle) ** 2 * (step - 1) / step
-    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
 
 
 def half_width(parts: Sequence[tuple[float, Sequence[float]]]) -> float:

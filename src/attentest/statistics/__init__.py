@@ -1,0 +1,1 @@
+"""Intervals, paired comparisons, seeds, scores of classifiers: NumPy, SciPy and scikit-learn, no torch."""

@@ -201,6 +201,7 @@ def test_the_usual_explainers_apply(make: str) -> None:
         "gradient",
         "gradient_state",
         "gradient_norm",
+        "integrated_gradients(path='detached')",
         "occlusion",
         "leave_one_out",
         "state_erasure",

@@ -193,15 +193,47 @@ def test_integrated_gradients_add_up_to_the_difference(family: str) -> None:
     subject, _ = models(family)
     with torch.no_grad():
         reading = subject.read(BATCH)
-        none = torch.where(BATCH.mask[..., None], 0.0, subject.embed(BATCH))
-        empty = subject.read(BATCH, embeddings=none)
+        empty = subject.read(BATCH, embeddings=no_words(subject))
     found = IntegratedGradients(n_steps=100).explain(subject, BATCH, reading)
-    target = reading.predicted[:, None]
-
-    def output(logits: Tensor) -> Tensor:
-        return logits.gather(1, target)[:, 0] - logits.gather(1, 1 - target)[:, 0]
-
-    wanted = output(reading.logits) - output(empty.logits)
+    wanted = margins(reading.logits, reading) - margins(empty.logits, reading)
     assert wanted.abs().max() > 1e-3
     torch.testing.assert_close(found.scores.sum(-1), wanted, atol=1e-6, rtol=1e-3)
     assert found.certificate["complete"].all()
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "marian"])
+def test_integrated_gradients_with_attention_held_add_up_to_the_difference(family: str) -> None:
+    """Of the model whose every attention is that of the text, here put in place by the test."""
+    subject, _ = models(family)
+    layout, kept = subject.pieces.layout(BATCH), dict[int, Tensor]()
+    places = range(len(subject.places.places))
+
+    def edit(place: int):
+        return lambda weights, values, allowed: (kept.setdefault(place, weights), values)
+
+    def held(embeddings: Tensor) -> Tensor:
+        given = subject.assembled(embeddings, BATCH, layout)
+        with torch.no_grad():
+            return subject.passed(Pass(edits={place: edit(place) for place in places}, embeddings=given), layout)
+
+    with torch.no_grad():
+        reading = subject.read(BATCH)
+        whole, empty = held(subject.embed(BATCH)), held(no_words(subject))
+    torch.testing.assert_close(whole, reading.logits)
+    wanted = margins(whole, reading) - margins(empty, reading)
+    found = IntegratedGradients(n_steps=100, path="detached").explain(subject, BATCH, reading)
+    torch.testing.assert_close(found.scores.sum(-1), wanted, atol=1e-7, rtol=1e-3)
+    assert found.certificate["complete"].all()
+    full = IntegratedGradients(n_steps=100).explain(subject, BATCH, reading)
+    assert (found.scores - full.scores).abs().max() > 1e-5
+
+
+def no_words(subject: Pretrained) -> Tensor:
+    """Embeddings of zeros in the place of every word's."""
+    return torch.where(BATCH.mask[..., None], 0.0, subject.embed(BATCH))
+
+
+def margins(logits: Tensor, reading: Any) -> Tensor:
+    """The predicted class's logit less the other's."""
+    target = reading.predicted[:, None]
+    return logits.gather(1, target)[:, 0] - logits.gather(1, 1 - target)[:, 0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -21,7 +22,17 @@ from attentest.models.encoders import AverageNetwork, BiLSTMNetwork, Cell, Convo
 from attentest.models.recurrence import recurrence
 from attentest.models.subject import Subject
 
-__all__ = ["Line", "line_through"]
+__all__ = ["HoldsAttention", "Line", "line_through"]
+
+
+@runtime_checkable
+class HoldsAttention(Protocol):
+    """A subject whose rereading has no gradient at the embeddings, and that holds its attention by itself."""
+
+    def under_own_attention(
+        self, batch: Batch, rows: Int[Tensor, " point"], embeddings: Float[Tensor, "point position embedding"]
+    ) -> Float[Tensor, "point class"]:
+        """The logits of texts at other embeddings, every attention held at what it is for the text as it stands."""
 
 
 class Line(ABC):
@@ -90,6 +101,8 @@ class _ReadLine(Line):
         batch = copies(self.batch, repeated)
         width = batch.text.tokens.shape[1]
         points = base[:, None, :width] + at[..., None, None] * self.slope[rows, None, :width]
+        if self.held is not None and isinstance(self.subject, HoldsAttention):
+            return self.subject.under_own_attention(self.batch, repeated, points.flatten(0, 1)).view(*at.shape, -1)
         reading = self.subject.read(batch, embeddings=points.flatten(0, 1))
         items = reading.mask.shape[-1]
         logits = reading.logits if self.held is None else reading.reread(self.held[repeated, None, :items])[:, 0]

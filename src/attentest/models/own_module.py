@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch
 from attentest.errors import InputError, suggestion
+from attentest.models.copies import copies
 from attentest.models.own_model import OwnModel, _about, as_logits, call_of, read_again, sample
 from attentest.models.pretrained.attending import Pass, SeenEmbedding, attend, current, under_way
+from attentest.models.pretrained.holding import holding, keeping
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.places import mix
 from attentest.models.pretrained.pretrained import PretrainedReading
@@ -139,6 +141,17 @@ class _Module(OwnModel):
 
         shown = logits.new_zeros(*batch.mask.shape, 0) if embedded is None else embedded
         return PretrainedReading(logits, seen.weights, batch.mask, seen.states, shown, held.total, held.heads, above)
+
+    def under_own_attention(
+        self, batch: Batch, rows: Int[Tensor, " point"], embeddings: Float[Tensor, "point position embedding"]
+    ) -> Float[Tensor, "point class"]:
+        """The logits of texts at other embeddings, the named attention held at what it is for the text."""
+        texts, which = rows.unique(return_inverse=True)
+        kept = dict[int, Tensor]()
+        with torch.no_grad():
+            self.passed(Pass({0: keeping(kept, 0)}), copies(batch, texts))
+        held = Pass({0: holding(kept[0], which)}, embeddings=_inner(embeddings))
+        return self.passed(held, copies(batch, rows))
 
     def _again(self, batch: Batch, layout: Layout, seen: Seen, weights: Tensor, given: Tensor | None) -> Tensor:
         """The whole module under every alternative."""

@@ -19,9 +19,11 @@ from torch import Tensor, nn
 
 from attentest.data.batches import Batch, Encoded
 from attentest.errors import InputError
+from attentest.models.copies import copies
 from attentest.models.network import Network
 from attentest.models.pretrained.above import Above
 from attentest.models.pretrained.attending import Edit, Pass, under_way
+from attentest.models.pretrained.holding import holding, keeping
 from attentest.models.pretrained.many import logits_of_many
 from attentest.models.pretrained.pieces import Layout, Pieces
 from attentest.models.pretrained.places import Places
@@ -203,6 +205,19 @@ class Pretrained(Network):
         ``below`` holds what some layers gave for the same batch: they are not computed again.
         """
         return self.passed(Pass(edits=edits or {}, instead=below or {}), self.pieces.layout(batch))
+
+    def under_own_attention(
+        self, batch: Batch, rows: Int[Tensor, " point"], embeddings: Float[Tensor, "point position embedding"]
+    ) -> Float[Tensor, "point class"]:
+        """The logits of texts at other embeddings, the attention of every layer held at what it is for the text."""
+        texts, which = rows.unique(return_inverse=True)
+        kept, points = dict[int, Tensor](), copies(batch, rows)
+        layout, places = self.pieces.layout(points), range(len(self.places.places))
+        with torch.no_grad():
+            own = self.pieces.layout(copies(batch, texts))
+            self.passed(Pass(edits={place: keeping(kept, place) for place in places}), own)
+        edits = {place: holding(kept[place], which) for place in places}
+        return self.passed(Pass(edits=edits, embeddings=self.assembled(embeddings, points, layout)), layout)
 
     @property
     def attention_places(self) -> tuple[AttentionPlace, ...]:

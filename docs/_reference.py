@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from attentest import errors, tasks
+from attentest import errors
 from attentest.catalogue import REGISTRIES
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.cli.main import app
@@ -26,6 +26,7 @@ from attentest.registry import text_of
 from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.store.findings import Measure
 from attentest.studies.presets import PRESETS
+from attentest.tasks import TASKS
 from attentest.training.loop import Training
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -53,7 +54,7 @@ INTRODUCTIONS = {
     "alone. Asked for with [`attentest explain --interactions`](../../how-to/explain.md#two-words-together).",
     "challenges": "Each puts one question to a model, text by text: `attentest audit --challenge NAME`. "
     f"Without `--challenge`, an audit runs {', '.join(f'`{name}`' for name in DEFAULT)}; `instances` always runs. "
-    f"For a translator {', '.join(map('`{}`'.format, tasks.TASKS['translate'].usual))} are asked too. "
+    f"For a translator {', '.join(map('`{}`'.format, TASKS['translate'].usual))} are asked too. "
     "What each writes for every text is in [findings](../findings.md).",
 }
 SYNTAX = (
@@ -70,12 +71,6 @@ EXAMPLES = {
     "challenges": "adversary(epsilon=0.05)",
 }
 LISTED = "The same list in the terminal: `attentest list {kind}`."
-TASKS = {
-    "single": "one text, one class",
-    "pair": "two texts, one class; attention reads the first",
-    "answer": "a story or article and a question; the answer is the class, and attention reads the story",
-    "translate": "a sentence and its translation; there are no classes",
-}
 
 
 def pages() -> dict[str, str]:
@@ -123,7 +118,7 @@ def _entry(kind: str, name: str, cls: type[Any]) -> Iterator[str]:
         yield about
     facts = [(title, getattr(cls, attribute, "")) for attribute, title in FACTS.items()]
     if kind == "corpora":
-        facts = [("Task", TASKS[getattr(cls, "task", "single")]), *facts, *_corpus_facts(cls)]
+        facts = [("Task", TASKS[getattr(cls, "task", "single")].about), *facts, *_corpus_facts(cls)]
     if shown := [f"- {title}: {value}" for title, value in facts if value and value != "—"]:
         yield "\n".join(shown)
     parameters = words.get("parameters", {})
@@ -150,7 +145,7 @@ FACTS = {
     "citation": "Citation",
 }
 STATISTICS = {
-    **{"mean": "mean", "fraction": "share", "ratio": "ratio of sums"},
+    **{"mean": "mean", "share": "mean share", "fraction": "share", "ratio": "ratio of sums"},
     **{"bleu": "BLEU of sums", "bleu_change": "difference of BLEU"},
 }
 

@@ -79,6 +79,8 @@ class Task:
     """What a corpus asks of a model."""
 
     name: TaskName
+    #: What a model reads and gives.
+    about: str
     #: What its corpora are called together with those of like tasks.
     family: str
     wording: Wording = TEXTS
@@ -95,10 +97,23 @@ class Task:
 TASKS: Final[Mapping[str, Task]] = {
     task.name: task
     for task in (
-        Task("single", "single texts"),
-        Task("pair", "pairs of texts", pairs=True),
-        Task("answer", "pairs of texts", pairs=True),
-        # Every word of a translation is a decision of its own: few sentences have many.
-        Task("translate", "translation", STEPS, writes=True, usual=("alignment", "bleu"), limit=50),
+        Task("single", "one text, one class", "single texts"),
+        Task("pair", "two texts, one class; attention reads the first", "pairs of texts", pairs=True),
+        Task(
+            "answer",
+            "a story or article and a question; the answer is the class, and attention reads the story",
+            "pairs of texts",
+            pairs=True,
+        ),
+        Task(
+            "translate",
+            "a sentence and its translation; there are no classes",
+            "translation",
+            STEPS,
+            writes=True,
+            usual=("alignment", "bleu"),
+            # Every word of a translation is a decision of its own: few sentences have many.
+            limit=50,
+        ),
     )
 }

@@ -16,6 +16,15 @@ def test_whitespace_keeps_words_whole() -> None:
     assert tokenize(["Don't  stop,\tnow\n"], "whitespace") == [["don't", "stop,", "now"]]
 
 
+def test_characters_are_tokens_where_words_have_no_spaces() -> None:
+    assert tokenize(["这部电影很好看，iPhone 15 不错！"], "characters") == [
+        [*"这部电影很好看", "，", "iphone", "15", *"不错", "！"]
+    ]
+    assert tokenize(["日本語のテスト。"], "characters") == [[*"日本語のテスト", "。"]]
+    assert tokenize(["ที่นี่ดีมาก"], "characters") == [["ที่", "นี่", "ดี", "ม", "า", "ก"]]
+    assert tokenize(["Don't stop, é-mail: हिन्दी"], "characters") == [["don't", "stop", ",", "é-mail", ":", "हिन्दी"]]
+
+
 def test_case_is_kept_on_request() -> None:
     assert tokenize(["A Film"], lowercase=False) == [["A", "Film"]]
 

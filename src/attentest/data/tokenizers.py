@@ -1,4 +1,4 @@
-"""Text to tokens: two tokenizers, in one table."""
+"""Text to tokens: the tokenizers, in one table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from attentest.data.scripts import characters_of
 from attentest.errors import UnknownName
 
 __all__ = ["TOKENIZERS", "Tokenizer", "tokenize"]
@@ -38,9 +39,15 @@ def _whitespace(texts: Iterable[str]) -> Iterator[list[str]]:
         yield text.split()
 
 
+def _characters(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The characters of scripts without spaces (Chinese, Japanese, Thai …); words of other scripts stay whole."""
+    return map(characters_of, texts)
+
+
 TOKENIZERS: Mapping[str, Tokenizer] = {
     "english": _english,
     "whitespace": _whitespace,
+    "characters": _characters,
 }
 
 

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 import attentest
-from attentest.auditing import describe_run, expected_cost
+from attentest.auditing import describe_audit, describe_run, expected_cost
 from attentest.challenges import DEFAULT, THOROUGH
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import AttentestError, InputError
@@ -148,3 +148,29 @@ def test_a_thorough_audit_ends_in_a_verdict_on_all_four_tests(data, tmp_path):
     again = attentest.audit(data=data, runs=tmp_path / "runs", thorough=True, progress=Heard(), **choices)
     assert again.verdict == done.verdict
     assert sum("other models are trained" in line for line in said) == 1
+
+
+def test_frames_and_lists_describe_the_run_of_the_file(data):
+    with data.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    from_file = describe_audit(data=data, **SMALL)
+    from_frame = describe_audit(data=pandas.DataFrame(rows), **SMALL)
+    from_lists = describe_audit(texts=[row["text"] for row in rows], labels=[row["label"] for row in rows], **SMALL)
+    texts = [run.corpus["test"].table["tokens"].to_pylist() for run in (from_file, from_frame, from_lists)]
+    assert texts[0] == texts[1] == texts[2]
+    assert from_frame.corpus.digest == from_lists.corpus.digest
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"epoch": 3}, "No choice is called 'epoch'. Did you mean 'epochs'?"),
+        ({"challenge": ["uniform"]}, "No choice is called 'challenge'. Did you mean 'challenges'?"),
+        ({"texts": ["a"]}, "Give texts and labels together"),
+        ({"texts": ["a"], "labels": ["x"], "corpus": "reviews"}, "or data, or a corpus: one of them"),
+        ({"data": 7}, "data is a builtins int"),
+    ],
+)
+def test_a_slip_in_python_is_one_line(choices, said):
+    with pytest.raises(AttentestError, match=said.replace("?", r"\?")):
+        attentest.audit(**choices)

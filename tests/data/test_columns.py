@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attentest.data.columns import Columns, columns_of, texts_of
-from attentest.data.formats import Table
+from attentest.data.formats import Table, made_table
 from attentest.errors import InputError
 
 PROSE = [f"a text, number {i}" for i in range(6)]
@@ -14,7 +14,7 @@ CLASSES = ["yes", "no"] * 3
 
 
 def table_of(**columns: list[object]) -> Table:
-    return Table(Path("data.csv"), columns, 6)
+    return made_table(Path("data.csv"), columns, 6)
 
 
 @pytest.mark.parametrize(

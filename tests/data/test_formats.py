@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attentest.data.formats import json_lines, read_table, stem_of
+from attentest.data.formats import json_lines, read_table
 from attentest.errors import InputError
 
 ROWS = [{"text": "good, film", "label": 1}, {"text": "bad\u2028film", "label": 0}]
@@ -41,7 +41,7 @@ def test_every_format_gives_the_same_columns(tmp_path: Path, form: str) -> None:
     assert table.rows == 2
     assert table.cells("text") == ["good, film", "bad\u2028film"]
     assert table.cells("label") == labels
-    assert stem_of(path) == "a"
+    assert (table.name, table.stem) == (path.name, "a")
 
 
 def test_parquet_gives_the_same_columns(tmp_path: Path) -> None:
@@ -65,8 +65,10 @@ BAD = {
     "a.xlsx": (b"PK", "a.xlsx is of no known format: save it as .csv"),
     "a.parquet.gz": (b"PAR1", "of no known format"),
     "none": (b"text", "of no known format"),
-    "latin.csv": (b"text,label\ncaf\xe9,1\n", r"byte 0xe9 at offset 14 \(line 2\).* Save the file as UTF-8"),
-    "wide.csv": ("text,label\na,1\n".encode("utf-16"), "Save the file as UTF-8"),
+    "chinese.csv": (
+        "text,label\n这部电影很好看,1\n那本书不太好看,0\n".encode("gb18030"),
+        r"not UTF-8: byte 0xd5 at offset 11 \(line 2\).* Save the file as UTF-8, or name its encoding with --encoding",
+    ),
     "plain.csv.gz": (b"text,label\n", "not a whole gzip file"),
     "cut.csv.gz": (gzip.compress(CSV.encode())[:-9], "not a whole gzip file"),
     "bad.jsonl": (b'{"text": 1}\n{"text":\n', r"line 2 is not JSON \(Expecting value\)"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attentest.data.columns import Columns
-from attentest.data.formats import Table
+from attentest.data.formats import Table, made_table
 from attentest.data.rows import Preparation
 from attentest.errors import InputError
 
@@ -14,7 +14,7 @@ WORDS = Preparation("whitespace", lowercase=True, max_tokens=3)
 
 
 def table_of(**columns: list[object]) -> Table:
-    return Table(Path("data.csv"), columns, len(next(iter(columns.values()))))
+    return made_table(Path("data.csv"), columns, len(next(iter(columns.values()))))
 
 
 def test_ids_are_the_file_s_name_and_the_row_s_number() -> None:
@@ -38,6 +38,23 @@ def test_every_row_left_out_is_counted_once_and_named() -> None:
 def test_one_row_is_named_in_the_singular() -> None:
     rows = WORDS.rows(table_of(text=["a", "a b c d"], label=["x", "y"]), COLUMNS)
     assert rows.left_out == ["1 row left out: 4 tokens, more than --max-tokens 3 (row 2)"]
+
+
+def test_long_texts_are_cut_on_request_and_counted() -> None:
+    cut = Preparation("whitespace", max_tokens=2, truncate=3)
+    marks: list[object] = [[0, 1], [1, 0, 0, 1, 1], [0]]
+    table = table_of(
+        text=["a b", "a b c d e", "a"], other=["q", "q r s t", "q"], label=["x", "y", "x"], rationale=marks
+    )
+    rows = cut.rows(table, Columns("text", "label", second="other", rationale="rationale"))
+    assert rows.tokens == [["a", "b"], ["a", "b", "c"], ["a"]]
+    assert rows.second == [["q"], ["q", "r", "s"], ["q"]]
+    assert rows.rationale == [[False, True], [True, False, False], [False]]
+    assert rows.left_out == []
+    assert rows.notes == ["1 of 3 texts cut to their first 3 tokens (the longest had 5)"]
+    assert str(cut) == "whitespace tokens, lower case, cut after 3"
+    with pytest.raises(InputError, match="truncate=0 must be at least 1"):
+        Preparation(truncate=0)
 
 
 def test_at_most_five_rows_are_named() -> None:

@@ -29,6 +29,8 @@ def audit(
     id_column: o.IdColumn = None,
     tokenizer: o.Tokenizer = None,
     max_tokens: o.MaxTokens = 1000,
+    truncate: o.Truncate = None,
+    encoding: o.Encoding = None,
     min_frequency: o.MinFrequency = 1,
     model: Annotated[
         Path | None,
@@ -123,7 +125,7 @@ def check_texts(choices: Mapping[str, Any]) -> None:
     """Refuse texts that are not there before anything slow is imported."""
     from attentest.data.presence import check_presence
 
-    columns = ("text_column", "label_column", "second_column", "id_column")
+    columns = ("text_column", "label_column", "second_column", "id_column", "encoding")
     given = choices["corpus"], choices["data"], choices["test"]
     check_presence(*given, **{name: choices[name] for name in columns})
 
@@ -144,6 +146,8 @@ def train(
     id_column: o.IdColumn = None,
     tokenizer: o.Tokenizer = None,
     max_tokens: o.MaxTokens = 1000,
+    truncate: o.Truncate = None,
+    encoding: o.Encoding = None,
     min_frequency: o.MinFrequency = 1,
     encoder: o.Encoder = "bilstm",
     structure: o.Structure = "flat",
@@ -205,6 +209,8 @@ CHOICES = frozenset(
         "id_column",
         "tokenizer",
         "max_tokens",
+        "truncate",
+        "encoding",
         "min_frequency",
         "encoder",
         "structure",
@@ -243,7 +249,7 @@ def introduce(run: Run, terminal: Terminal) -> None:
     terminal.say(f"Corpus  {corpus['name']}: {sizes}{classes}")
     if corpus["partial"]:
         terminal.say(f"        partial: {corpus['partial']}")
-    for line in corpus["left_out"]:
+    for line in (*corpus["left_out"], *corpus.get("notes", ())):
         terminal.say(f"        {line}")
     where = f" over {wording_of(fields).items}" if "structure" in model else ""
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""

@@ -25,7 +25,10 @@ def fine_tune(
     label_column: o.LabelColumn = None,
     second_column: o.SecondColumn = None,
     id_column: o.IdColumn = None,
+    tokenizer: o.Tokenizer = None,
     max_tokens: o.MaxTokens = 1000,
+    truncate: o.Truncate = None,
+    encoding: o.Encoding = None,
     epochs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of epochs (3).")] = None,
     batch_size: o.BatchSize = None,
     learning_rate: Annotated[float | None, typer.Option(metavar="X", help="Adam's step size (0.00005).")] = None,
@@ -55,6 +58,7 @@ def fine_tune(
         label_column=label_column,
         second_column=second_column,
         id_column=id_column,
+        encoding=encoding,
     )
     from attentest.studies.fine_tuned import checkpoint_folder
     from attentest.studies.run import TEXTS
@@ -83,9 +87,11 @@ def fine_tune(
                 label_column=label_column,
                 second_column=second_column,
                 id_column=id_column,
-                tokenizer="whitespace",
+                tokenizer=tokenizer or "whitespace",
                 lowercase=False,
                 max_tokens=max_tokens,
+                truncate=truncate,
+                encoding=encoding,
             )
     found = fine_tune(checkpoint, loaded, to, training=training, seed=seed, device=chosen, progress=terminal)
     keep_texts(loaded["train"], to / TEXTS)

@@ -26,8 +26,19 @@ SecondColumn = Annotated[
     typer.Option(metavar="NAME", help="For pairs: the column of the text that attention is asked with, not weighed."),
 ]
 IdColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The column that holds ids; default: row numbers.")]
-Tokenizer = Annotated[str | None, typer.Option(metavar="NAME", help="english (spaCy) or whitespace.")]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="english (spaCy), whitespace, or characters (Chinese, Japanese, Thai …)."),
+]
 MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Longer texts are left out, counted and named.")]
+Truncate = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Cut longer texts to their first N tokens, instead of leaving them out."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The file's encoding, such as cp1252 or gb18030; default: UTF-8, or a guess."),
+]
 MinFrequency = Annotated[int, typer.Option(metavar="N", min=1, help="Texts a word must occur in to be known.")]
 Encoder = Annotated[
     str,

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,13 @@ class Provenance:
     partial: str = ""
     #: What the rationale column means: "planted" (the generator knows), "human", or "" (none).
     rationale: Literal["planted", "human", ""] = ""
+    #: What else a person should know of the texts: that some were cut, an encoding guessed, or labels contradict.
+    notes: tuple[str, ...] = ()
+
+    def to_record(self) -> dict[str, Any]:
+        """As plain values; notes only where there are some."""
+        record = asdict(self) | {"left_out": list(self.left_out), "notes": list(self.notes)}
+        return record if self.notes else {name: value for name, value in record.items() if name != "notes"}
 
 
 @dataclass(frozen=True)

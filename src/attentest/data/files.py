@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from os import PathLike
-from pathlib import Path
+from typing import Any
 
 from attentest.data.columns import columns_of, texts_of
+from attentest.data.concerns import concerns_of_labels
 from attentest.data.corpus import Corpus, Provenance, Split
-from attentest.data.formats import Table, read_table, stem_of
+from attentest.data.formats import Table
+from attentest.data.frames import table_of
 from attentest.data.labels import classes_of, one_spelling
 from attentest.data.rows import Preparation, Rows
 from attentest.data.splits import FRACTIONS, by_text, same_text
@@ -31,9 +32,9 @@ SPLIT_NAMES: Mapping[str, str] = {
 
 
 def corpus_from_files(
-    path: str | PathLike[str],
+    data: Any,
     *,
-    test: str | PathLike[str] | None = None,
+    test: Any = None,
     text_column: str | None = None,
     label_column: str | None = None,
     second_column: str | None = None,
@@ -42,30 +43,33 @@ def corpus_from_files(
     lowercase: bool = True,
     min_frequency: int = 1,
     max_tokens: int = 1000,
+    truncate: int | None = None,
+    encoding: str | None = None,
     classes: Sequence[str] | None = None,
 ) -> Corpus:
-    """A corpus from CSV, TSV, JSON lines or Parquet; columns are guessed where that is safe.
+    """A corpus from CSV, TSV, JSON lines or Parquet, or from rows in Python; columns are guessed where that is safe.
 
     A column ``split`` is honoured; splits it lacks are cut from its training rows, by their texts (``by_text``).
-    ``test`` names a second file that is the test split. Rows left out are counted in the provenance.
+    ``test`` is the test split. Rows left out are counted in the provenance. Texts longer than ``max_tokens`` are left
+    out; with ``truncate`` they are cut to so many tokens instead.
     ``classes`` are those of a model already trained: labels must be among them, need not be all of them, and every
     row is for testing unless a split column or ``test`` says which are.
     """
     if tokenizer not in TOKENIZERS:
         raise UnknownName("tokenizer", tokenizer, TOKENIZERS)
-    preparation = Preparation(tokenizer, lowercase, max_tokens)
-    table = read_table(Path(path))
+    preparation = Preparation(tokenizer, lowercase, max_tokens, truncate)
+    table = table_of(data, encoding)
     columns = columns_of(table, text=text_column, label=label_column, second=second_column, id=id_column)
     rows = preparation.rows(table, columns)
     parts = _marked(table, columns.split, rows, training=classes is None)
     own = len(rows.ids)
     if test is not None:
+        test_table = table_of(test, encoding)
         if parts["test"]:
             raise InputError(
-                f"{table.name} marks {len(parts['test'])} rows as test, and {test} was given as the "
+                f"{table.name} marks {len(parts['test'])} rows as test, and {test_table.name} was given as the "
                 "test split too: keep one of them."
             )
-        test_table = read_table(Path(test))
         same = {"text": columns.text, "label": columns.label, "second": columns.second, "id": id_column}
         rows = _joined(table, rows, test_table, preparation.rows(test_table, columns_of(test_table, **same)))
         parts["test"] = list(range(own, len(rows.ids)))
@@ -85,16 +89,18 @@ def corpus_from_files(
         _refuse_labels_outside(rows, parts, columns.label, "the model", set(classes))
     texts = {name: {same_text(rows.tokens[row]) for row in parts[name]} for name in FRACTIONS}
     shared = len(texts["test"] & (texts["train"] | texts["dev"]))
-    notes = [f"{shared} {'text' if shared == 1 else 'texts'} of test also in train or dev"] if shared else []
+    also = [f"{shared} {'text' if shared == 1 else 'texts'} of test also in train or dev"] if shared else []
+    concerns = concerns_of_labels(_keys(rows), rows.labels)
     cut = f"; {' and '.join(missing)} cut from train by a hash of the text" if missing else ""
     return Corpus(
-        stem_of(table.path),
+        table.stem,
         known,
         {name: _split(rows, parts[name], known) for name in FRACTIONS},
         Provenance(
-            source=str(path) if test is None else f"{path}, test: {test}",
+            source=table.source if test is None else f"{table.source}, test: {test_table.source}",
             preparation=f"{preparation}{cut}",
-            left_out=(*rows.left_out, *notes),
+            left_out=(*rows.left_out, *also),
+            notes=(*rows.notes, *concerns),
             rationale="" if rows.rationale is None else "human",
         ),
         task="single" if columns.second is None else "pair",
@@ -138,7 +144,14 @@ def _joined(table: Table, rows: Rows, test_table: Table, others: Rows) -> Rows:
         (rows.rationale or []) + (others.rationale or []) if with_rationale else None,
         [f"{table.name}: {line}" for line in rows.left_out]
         + [f"{test_table.name}: {line}" for line in others.left_out],
+        list(dict.fromkeys((*rows.notes, *others.notes))),
     )
+
+
+def _keys(rows: Rows) -> list[tuple[str, str]]:
+    """What rows have in common that no model can tell apart."""
+    second: Sequence[Sequence[str]] = rows.second or [()] * len(rows.tokens)
+    return [(same_text(one), same_text(other)) for one, other in zip(rows.tokens, second, strict=True)]
 
 
 def _cut(rows: Rows, parts: Mapping[str, Sequence[int]], missing: Sequence[str]) -> dict[str, list[int]]:

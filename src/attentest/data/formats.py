@@ -5,6 +5,7 @@ What cannot be read is an InputError that names the file, the line and the next 
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import stat
@@ -15,23 +16,26 @@ from pathlib import Path
 from typing import Any
 
 from attentest.data.delimited import records
+from attentest.data.encodings import decoded
 from attentest.errors import InputError
 
-__all__ = ["Table", "json_lines", "read_table", "stem_of", "text_of_file"]
+__all__ = ["Table", "columns_of_objects", "json_lines", "made_table", "read_table", "text_of_file"]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one file, by column; columns of Parquet stay Arrow arrays until asked for."""
+    """Rows by column: of one file, or from a Python program. Columns of Arrow stay Arrow arrays until asked for."""
 
-    path: Path
+    #: What messages call it: the file's name.
+    name: str
+    #: What its corpus is called, and its rows where they have no ids: the file's name without its format.
+    stem: str
     columns: Mapping[str, Any]
     rows: int
-
-    @property
-    def name(self) -> str:
-        """The file's name, for messages."""
-        return self.path.name
+    #: Where it comes from, in full.
+    source: str = ""
+    #: What there is to say of how it was read.
+    notes: tuple[str, ...] = ()
 
     def cells(self, column: str) -> list[object]:
         """A column's values as Python objects, None where there is none."""
@@ -46,8 +50,8 @@ class Table:
         return cells
 
 
-def read_table(path: Path) -> Table:
-    """A file of rows in the format its name ends with."""
+def read_table(path: Path, encoding: str | None = None) -> Table:
+    """A file of rows in the format its name ends with; its encoding is guessed where none is named."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
@@ -56,13 +60,17 @@ def read_table(path: Path) -> Table:
         raise InputError(f"{path} cannot be read ({error.strerror}): check the path.") from error
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder: name one file of rows in it, such as {path / 'data.csv'}.")
+    note = ""
     match _plain(path).suffix.lower():
         case ".csv":
-            table = _from_records(path, *records(path.name, text_of_file(path), ",;\t|"))
+            text, note = _text_and_note(path, encoding)
+            table = _from_records(path, *records(path.name, text, ",;\t|"))
         case ".tsv":
-            table = _from_records(path, *records(path.name, text_of_file(path), "\t,;|"))
+            text, note = _text_and_note(path, encoding)
+            table = _from_records(path, *records(path.name, text, "\t,;|"))
         case ".jsonl" | ".ndjson":
-            table = _from_objects(path, json_lines(path, text_of_file(path)))
+            text, note = _text_and_note(path, encoding)
+            table = _from_objects(path, json_lines(path, text))
         case ".parquet" if path.suffix.lower() == ".parquet":
             table = _from_parquet(path)
         case _:
@@ -72,12 +80,18 @@ def read_table(path: Path) -> Table:
             )
     if not table.rows:
         raise InputError(f"{path.name} has a header ({', '.join(table.columns)}) and no rows: add rows.")
-    return table
+    return dataclasses.replace(table, notes=(note,)) if note else table
 
 
-def stem_of(path: Path) -> str:
-    """The file's name without its format."""
-    return _plain(path).stem
+def made_table(path: Path, columns: Mapping[str, Any], rows: int) -> Table:
+    """The rows of a file as a table."""
+    return Table(path.name, _plain(path).stem, columns, rows, str(path))
+
+
+def columns_of_objects(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """Rows that each name their values as columns, None where a row has none."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _plain(path: Path) -> Path:
@@ -86,6 +100,11 @@ def _plain(path: Path) -> Path:
 
 def text_of_file(path: Path) -> str:
     """The text of a UTF-8 file, unpacked if it ends with .gz, without byte-order mark and NUL characters."""
+    return _text_and_note(path, "utf-8")[0]
+
+
+def _text_and_note(path: Path, encoding: str | None) -> tuple[str, str]:
+    """The text of a file, and a line about its encoding where that was guessed."""
     try:
         content = path.read_bytes()
         if path.suffix.lower() == ".gz":
@@ -96,17 +115,10 @@ def text_of_file(path: Path) -> str:
         ) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): check its permissions.") from error
-    try:
-        text = content.decode("utf-8-sig").replace("\0", "")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path.name} is not UTF-8: byte {content[error.start]:#04x} at offset {error.start} "
-            f"(line {line}) cannot be decoded. Save the file as UTF-8."
-        ) from error
+    text, note = decoded(path, content, encoding)
     if not text.strip():
         raise _empty(path)
-    return text
+    return text, note
 
 
 def _empty(path: Path) -> InputError:
@@ -136,15 +148,14 @@ def json_lines(path: Path, text: str) -> list[dict[str, object]]:
 
 
 def _from_objects(path: Path, rows: list[dict[str, object]]) -> Table:
-    names = dict.fromkeys(name for row in rows for name in row)
-    return Table(path, {name: [row.get(name) for row in rows] for name in names}, len(rows))
+    return made_table(path, columns_of_objects(rows), len(rows))
 
 
 def _from_records(path: Path, header: list[str], rows: list[list[str]]) -> Table:
     names = [name.strip() for name in header]
     _refuse_a_column_twice(path, names)
     columns = {name: [row[i] if i < len(row) else None for row in rows] for i, name in enumerate(names)}
-    return Table(path, columns, len(rows))
+    return made_table(path, columns, len(rows))
 
 
 def _from_parquet(path: Path) -> Table:
@@ -160,7 +171,7 @@ def _from_parquet(path: Path) -> Table:
     except (pa.ArrowException, OSError) as error:
         why = str(error).split("\n")[0].rstrip(".")
         raise InputError(f"{path.name} is not a whole Parquet file ({why}): write or copy it again.") from error
-    return Table(path, {name: table[name] for name in table.column_names}, table.num_rows)
+    return made_table(path, {name: table[name] for name in table.column_names}, table.num_rows)
 
 
 def _refuse_a_column_twice(path: Path, names: Sequence[str]) -> None:

@@ -26,6 +26,7 @@ def check_presence(
     data: Path | None,
     test: Path | None = None,
     *,
+    encoding: str | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
     second_column: str | None = None,
@@ -34,10 +35,12 @@ def check_presence(
     """Refuse a corpus that is not on this machine, and files that are not there or lack a column."""
     check_choice_of_texts(corpus, data, test)
     if data is not None:
-        table = read_table(data)
+        table = read_table(data, encoding)
         found = columns_of(table, text=text_column, label=label_column, second=second_column, id=id_column)
         if test is not None:
-            columns_of(read_table(test), text=found.text, label=found.label, second=found.second, id=id_column)
+            columns_of(
+                read_table(test, encoding), text=found.text, label=found.label, second=found.second, id=id_column
+            )
     elif corpus is not None:
         source = CORPORA.parse(corpus)
         if isinstance(source, Declared):

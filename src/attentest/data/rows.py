@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from attentest.data.columns import Columns, texts_of
-from attentest.data.formats import Table, stem_of
+from attentest.data.concerns import concerns_of_spaces
+from attentest.data.formats import Table
 from attentest.data.tokenizers import tokenize
 from attentest.errors import InputError
 
@@ -26,19 +27,29 @@ class Rows:
     second: list[list[str]] | None
     rationale: list[list[bool]] | None
     left_out: list[str]
+    #: What else there is to say of them.
+    notes: list[str]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How texts become tokens, and how many a text may have."""
+    """How texts become tokens, and how many a text may have: longer ones are left out, or cut."""
 
     tokenizer: str = "english"
     lowercase: bool = True
     max_tokens: int = 1000
+    #: Cut longer texts to so many tokens; None: none is cut.
+    truncate: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("max_tokens", self.max_tokens), ("truncate", self.truncate)):
+            if value is not None and value < 1:
+                raise InputError(f"{name}={value} must be at least 1.")
 
     def __str__(self) -> str:
         case = "lower case, " if self.lowercase else ""
-        return f"{self.tokenizer} tokens, {case}at most {self.max_tokens} a text"
+        most = f"at most {self.max_tokens} a text" if self.truncate is None else f"cut after {self.truncate}"
+        return f"{self.tokenizer} tokens, {case}{most}"
 
     def rows(self, table: Table, columns: Columns) -> Rows:
         """The rows, tokenised, that have a text and a label and are not too long."""
@@ -59,11 +70,19 @@ class Preparation:
         tokens = self._tokens(text, present)
         second_tokens = {} if second is None else self._tokens(second, present)
         length = {row: max(len(tokens[row]), len(second_tokens.get(row, ()))) for row in present}
-        kept = [row for row in present if length[row] <= self.max_tokens]
-        if too_long := [row for row in present if length[row] > self.max_tokens]:
-            most = max(length[row] for row in too_long)
-            size = f"{most} tokens" if len(too_long) == 1 else f"up to {most} tokens"
-            left_out[f"{size}, more than --max-tokens {self.max_tokens}"] = too_long
+        most = self.max_tokens if self.truncate is None else self.truncate
+        too_long = [row for row in present if length[row] > most]
+        longest = max((length[row] for row in too_long), default=0)
+        kept = present
+        notes = [*table.notes, *concerns_of_spaces([text[row] for row in present], self.tokenizer)]
+        if too_long and self.truncate is None:
+            kept = [row for row in present if length[row] <= most]
+            size = f"{longest} tokens" if len(too_long) == 1 else f"up to {longest} tokens"
+            left_out[f"{size}, more than --max-tokens {most}"] = too_long
+        elif too_long:
+            notes.append(
+                f"{len(too_long)} of {len(present)} texts cut to their first {most} tokens (the longest had {longest})"
+            )
         lines = [_line(reason, rows) for reason, rows in left_out.items()]
         if not kept:
             beside = "" if columns.second is None else f", --second-column ({columns.second})"
@@ -74,16 +93,18 @@ class Preparation:
         rationale = None
         if columns.rationale is not None:
             rationale = self._rationale(table, columns.rationale, {row: tokens[row] for row in kept})
+            rationale = None if rationale is None else [flags[: self.truncate] for flags in rationale]
             if rationale is None:
                 lines.append(f"column {columns.rationale!r} left out: it needs --tokenizer whitespace and lists of 0/1")
         return Rows(
             [row + 1 for row in kept],
             [ids[row] for row in kept],
-            [tokens[row] for row in kept],
+            [tokens[row][: self.truncate] for row in kept],
             [label[row] for row in kept],
-            None if second is None else [second_tokens[row] for row in kept],
+            None if second is None else [second_tokens[row][: self.truncate] for row in kept],
             rationale,
             lines,
+            notes,
         )
 
     def _tokens(self, texts: Sequence[str], rows: Sequence[int]) -> dict[int, list[str]]:
@@ -112,7 +133,7 @@ def _cells(table: Table, column: str) -> list[str]:
 def _ids(table: Table, column: str | None) -> list[str]:
     """The rows' ids, else the file's name and the row's number."""
     if column is None:
-        return [f"{stem_of(table.path)}-{number}" for number in range(1, table.rows + 1)]
+        return [f"{table.stem}-{number}" for number in range(1, table.rows + 1)]
     ids = _cells(table, column)
     first: dict[str, int] = {}
     for number, name in enumerate(ids, start=1):

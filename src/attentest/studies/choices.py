@@ -11,6 +11,7 @@ from typing import Any
 
 from attentest.challenges import CHALLENGES
 from attentest.data.corpora import CORPORA
+from attentest.data.encodings import encoding_named
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import AttentestError, InputError, UnknownName, suggestion
 from attentest.explainers import EXPLAINERS
@@ -39,7 +40,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
 }
 #: The smallest value of a number.
 LEAST = {
-    **{"max_tokens": 1, "min_frequency": 1, "embedding": 1, "epochs": 1, "batch_size": 1},
+    **{"max_tokens": 1, "truncate": 1, "min_frequency": 1, "embedding": 1, "epochs": 1, "batch_size": 1},
     **{"patience": 0, "clip": 0, "smoothing": 0, "warmup": 0, "seed": 0, "limit": 0},
 }
 
@@ -71,6 +72,8 @@ def _check_name(key: str, value: Any) -> None:
         preset(value)
     elif key == "tokenizer" and value not in TOKENIZERS:
         raise UnknownName("tokenizer", value, TOKENIZERS)
+    elif key == "encoding":
+        encoding_named(value)
     elif key == "learning_rate":
         Training(learning_rate=value)
     elif key == "query":
@@ -93,7 +96,7 @@ def check_together(choices: Mapping[str, Any], label: str) -> None:
         raise InputError(f"cell {label}: it has both 'corpus' and 'data'; a run reads one of them.")
     if "test" in choices and "data" not in choices:
         raise InputError(f"cell {label}: 'test' needs 'data', the file to train on.")
-    for key in ("text_column", "label_column", "second_column", "id_column", "tokenizer"):
+    for key in ("text_column", "label_column", "second_column", "id_column", "tokenizer", "truncate", "encoding"):
         if key in choices and "data" not in choices:
             raise InputError(f"cell {label}: {key!r} is for files; a corpus by name has its own. Leave it out.")
     if ("removal" in choices) != ("removal_share" in choices):

@@ -40,20 +40,24 @@ MAKING = (
 )
 #: Those of them that say how it is trained, whatever it is.
 TRAINING = ("epochs", "batch_size", "learning_rate", "clip", "patience", "smoothing", "warmup")
+#: The choices that say how a user's rows become a corpus: all of them reach it.
+FILES = tuple(name for name in inspect.signature(corpus_from_files).parameters if name not in ("lowercase", "classes"))
 
 
 def describe_run(
     model: str | Path | None = None,
     *,
     corpus: str | Corpus | None = None,
-    data: str | Path | None = None,
-    test: str | Path | None = None,
+    data: Any = None,
+    test: Any = None,
     text_column: str | None = None,
     label_column: str | None = None,
     second_column: str | None = None,
     id_column: str | None = None,
     tokenizer: str | None = None,
     max_tokens: int = 1000,
+    truncate: int | None = None,
+    encoding: str | None = None,
     min_frequency: int = 1,
     encoder: str = "bilstm",
     structure: str = "flat",
@@ -85,6 +89,7 @@ def describe_run(
 
     Challenges that are given here were named: they must apply. The usual ones are passed over where they do not.
     """
+    of_files = {name: value for name, value in locals().items() if name in FILES}
     check_choice_of_texts(corpus, data, test)
     if limit < 0:
         raise InputError(f"limit={limit} must be 0 (all) or more.")
@@ -112,19 +117,8 @@ def describe_run(
     # A checkpoint's own tokenizer knows words as they are written.
     words = tokenizer or was.get("tokenizer") or ("whitespace" if fine_tune else "english")
     if data is not None:
-        loaded = corpus_from_files(
-            Path(data),
-            test=None if test is None else Path(test),
-            text_column=text_column,
-            label_column=label_column,
-            second_column=second_column,
-            id_column=id_column,
-            tokenizer=words,
-            lowercase=not fine_tune,
-            max_tokens=max_tokens,
-            min_frequency=min_frequency,
-            classes=tuple(was["classes"]) if was else None,
-        )
+        about_words = {"tokenizer": words, "lowercase": not fine_tune}
+        loaded = corpus_from_files(**{**of_files, **about_words}, classes=tuple(was["classes"]) if was else None)
     elif isinstance(corpus, Corpus):
         loaded = corpus
     elif corpus is None and was and was["name"] not in CORPORA:
@@ -230,11 +224,11 @@ def _check_kind(kept: Architecture, wanted: Architecture, model: str | Path | No
         )
 
 
-def _check_files(kept: Architecture, data: str | Path | None, model: str | Path | None) -> None:
-    """Files hold texts with labels, and nothing to write."""
+def _check_files(kept: Architecture, data: object, model: str | Path | None) -> None:
+    """Rows of the user's hold texts with labels, and nothing to write."""
     if data is not None and kept.decoder is not None:
         raise InputError(
-            f"The model of {model} writes, and {data} has no texts to write. Give --corpus, one of translations."
+            f"The model of {model} writes, and your data has no texts to write. Give --corpus, one of translations."
         )
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from attentest.data.columns import columns_of, texts_of
+from attentest.data.concerns import concerns_of_labels, concerns_of_spaces
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.data.files import corpus_from_files
-from attentest.data.formats import read_table
+from attentest.data.frames import table_of
 from attentest.data.labels import one_spelling
 from attentest.errors import InputError, NotApplicable
 from attentest.tasks import TASKS
@@ -26,18 +27,14 @@ def corpus_for(
     names: tuple[str, ...],
     classes: Sequence[str] | None = None,
     *,
-    data: str | Path | None = None,
-    test: str | Path | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    second_column: str | None = None,
-    id_column: str | None = None,
+    data: Any = None,
     tokenizer: str | None = None,
-    max_tokens: int = 1000,
+    **of_files: Any,
 ) -> Corpus:
-    """Texts with the classes of a model, in its order: a corpus, or the user's files, cut at spaces and in their case.
+    """Texts with the classes of a model, in its order: a corpus, or the user's rows, cut at spaces and in their case.
 
-    ``classes`` names the model's outputs in their order, where its own names are not those of the data.
+    ``classes`` names the model's outputs in their order, where its own names are not those of the data; ``of_files``
+    are other choices of ``corpus_from_files``.
     """
     refuse_no_texts(corpus, data)
     if data is None:
@@ -47,20 +44,17 @@ def corpus_for(
                 f"Corpus {found.name!r} has a text to generate; choose one of task single, pair or answer."
             )
         return _reordered(found, _chosen(names, classes, set(found.classes)))
-    table = read_table(Path(data))
-    columns = columns_of(table, text=text_column, label=label_column, second=second_column, id=id_column)
-    there = {label for label in texts_of(table, columns.label) if label is not None and label.strip()}
+    table = table_of(data, of_files.get("encoding"))
+    named = {role: of_files.get(f"{role}_column") for role in ("text", "label", "second", "id")}
+    there = {
+        label for label in texts_of(table, columns_of(table, **named).label) if label is not None and label.strip()
+    }
     return corpus_from_files(
-        Path(data),
-        test=None if test is None else Path(test),
-        text_column=text_column,
-        label_column=label_column,
-        second_column=second_column,
-        id_column=id_column,
+        table,
         tokenizer=tokenizer or "whitespace",
         lowercase=False,
-        max_tokens=max_tokens,
         classes=_chosen(names, classes, set(one_spelling(sorted(there)))),
+        **of_files,
     )
 
 
@@ -147,12 +141,16 @@ def in_memory(
     words = [first.split() for first, _ in pairs]
     if empty := next((place for place, some in enumerate(words, 1) if not some), None):
         raise InputError(f"Text {empty} of {len(texts)} is empty: leave it out.")
+    concerns = [
+        *concerns_of_spaces([first for first, _ in pairs], "whitespace", "Put spaces between words or characters"),
+        *concerns_of_labels(pairs, [str(names[number]) for number in coded]),
+    ]
     split = Split.of([f"text-{place + 1}" for place in range(len(texts))], words, coded, second=second)
     none = Split.of([], [], [], second=None if second is None else [])
     return Corpus(
         name,
         tuple(map(str, names)),
         {"train": none, "dev": none, "test": split},
-        Provenance("given in Python", "cut at spaces"),
+        Provenance("given in Python", "cut at spaces", notes=tuple(concerns)),
         task="single" if second is None else "pair",
     )

@@ -11,7 +11,8 @@ from typing import Any
 from torch import nn
 
 from attentest.data.corpora import CORPORA
-from attentest.errors import InputError
+from attentest.data.frames import table_of_texts
+from attentest.errors import InputError, UnknownName
 from attentest.models.pretrained.checkpoint import is_checkpoint
 from attentest.models.subject import Subject
 from attentest.store.folder import RunFolder
@@ -25,6 +26,8 @@ __all__ = ["ONLY_GIVEN", "describe_given"]
 
 #: Choices that only a model that is there already has.
 ONLY_GIVEN = ("classes", "label_words", "prompt")
+#: Choices of an audit that do not describe its run.
+OF_AUDITS = ("thorough", "runs", "device", "fresh", "progress")
 
 
 def describe_given(
@@ -38,22 +41,20 @@ def describe_given(
 ) -> Run:
     """The run for a finished run's folder, a Transformers checkpoint, a model in memory, or a model yet to be trained.
 
-    ``tokenizer`` is the model's own for a Transformers model in memory, and otherwise how files are cut into words.
+    ``tokenizer`` is the model's own for a Transformers model in memory, and otherwise how texts are cut into words.
     ``texts`` and ``labels`` stand in the place of data. A model that is there already is taken as it is.
     """
+    _refuse_unknown(choices)
     if isinstance(model, str | Path) and (Path(model) / CHECKPOINT / "config.json").is_file():
-        return _fine_tuned_before(RunFolder(Path(model)), tokenizer, challenges=challenges, **choices)
+        given = _with_texts(choices, texts, labels)
+        return _fine_tuned_before(RunFolder(Path(model)), tokenizer, challenges=challenges, **given)
     if model is None or (isinstance(model, str | Path) and not is_checkpoint(model)):
         if named := next((name for name in ONLY_GIVEN if choices.pop(name, None) is not None), None):
             raise InputError(f"{named} is for checkpoints of the Transformers library and models of your own.")
-        if texts is not None or labels is not None:
-            raise InputError("texts and labels are for a model that is there already; to train one give data.")
-        return describe_run(model, challenges=challenges, tokenizer=tokenizer, **choices)
+        return describe_run(model, challenges=challenges, tokenizer=tokenizer, **_with_texts(choices, texts, labels))
     chosen = {**_without_making(choices), "challenges": challenges}
     if isinstance(model, str | Path):
-        if texts is not None or labels is not None:
-            raise InputError("Give texts and labels with a model in memory; with a checkpoint give data or a corpus.")
-        return describe_checkpoint(model, tokenizer=tokenizer, **chosen)
+        return describe_checkpoint(model, tokenizer=tokenizer, **_with_texts(chosen, texts, labels))
     return _in_memory(model, tokenizer, texts, labels, chosen)
 
 
@@ -61,9 +62,10 @@ def _in_memory(
     model: Any, tokenizer: Any, texts: Sequence[Any] | None, labels: Sequence[int | str] | None, chosen: dict[str, Any]
 ) -> Run:
     """The run for a model in the hands of a Python program."""
-    if (texts is None) != (labels is None):
-        raise InputError("Give texts and labels together, one label for each text.")
+    _refuse_half(texts, labels)
     if isinstance(model, Subject):
+        if tokenizer is not None:
+            chosen["tokenizer"] = tokenizer
         if texts is not None and labels is not None:
             chosen["corpus"] = in_memory(texts, labels, chosen.get("classes") or tuple(map(str, range(model.classes))))
         return describe_subject(model, **chosen)
@@ -88,6 +90,32 @@ def _fine_tuned_before(folder: RunFolder, tokenizer: Any, **choices: Any) -> Run
         choices["corpus"] = was
     run = describe_given(folder.path / CHECKPOINT, tokenizer, **choices)
     return replace(run, model_from=folder)
+
+
+def _refuse_unknown(choices: dict[str, Any]) -> None:
+    """A choice that nobody knows is named, with the nearest that is known."""
+    known = {*inspect.signature(describe_run).parameters, *ONLY_GIVEN, *OF_AUDITS, "texts", "labels"}
+    if unknown := next((name for name in choices if name not in known), None):
+        raise UnknownName("choice", unknown, known)
+
+
+def _refuse_half(texts: Sequence[Any] | None, labels: Sequence[int | str] | None) -> None:
+    if (texts is None) != (labels is None):
+        raise InputError("Give texts and labels together, one label for each text.")
+
+
+def _with_texts(
+    choices: dict[str, Any], texts: Sequence[Any] | None, labels: Sequence[int | str] | None
+) -> dict[str, Any]:
+    """The choices, with texts and labels as their data."""
+    _refuse_half(texts, labels)
+    if texts is None or labels is None:
+        return choices
+    if choices.get("data") is not None or choices.get("corpus") is not None:
+        raise InputError("Give texts and labels, or data, or a corpus: one of them.")
+    table = table_of_texts(texts, labels)
+    columns = {f"{name}_column": name for name in table.columns}
+    return {**choices, **columns, "data": table}
 
 
 def _without_making(choices: dict[str, Any]) -> dict[str, Any]:

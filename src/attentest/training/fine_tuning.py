@@ -179,6 +179,6 @@ def refuse_long_texts(config: Any, tokenizer: Any, pieces: Pieces, split: Split,
         raise InputError(
             f"{int(too_long.sum())} of {len(split)} texts are longer than the model takes: the longest ("
             f"{split.ids[int(lengths.argmax())]}) has {int(lengths.max())} pieces of words, and {allowed} is the most. "
-            f"Shorten them, or leave out texts of more than {int(min(words, split.lengths[too_long].min() - 1))} words "
-            "(max_tokens, --max-tokens)."
+            f"Cut them (truncate, --truncate), or leave out texts of more than "
+            f"{int(min(words, split.lengths[too_long].min() - 1))} words (max_tokens, --max-tokens)."
         )

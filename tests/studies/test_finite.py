@@ -7,8 +7,10 @@ import pyarrow.compute as pc
 import pytest
 import torch
 from tests.conftest import classifier, made_up_split
+from tests.pretrained import tiny, tokenizer_of
 from tests.studies.test_run import small
 
+import attentest
 from attentest.challenges import CHALLENGES
 from attentest.data.corpus import Split
 from attentest.errors import CheckpointError, Diverged
@@ -85,6 +87,15 @@ def test_a_model_with_a_weight_that_is_not_finite_is_refused_in_one_line(tmp_pat
     trained.finish(MODEL)
     with pytest.raises(CheckpointError, match=r"^1 of \d+ weights in head.* are not finite .* lower learning rate"):
         execute(small(model_from=trained), tmp_path)
+
+
+def test_a_checkpoint_with_a_weight_that_is_not_finite_is_refused_before_its_self_test():
+    model = tiny("bert")
+    with torch.no_grad():
+        model.classifier.weight[0, 0] = torch.inf
+    texts = [" ".join(text) for text in made_up_split(6, 3, 9).table["tokens"].to_pylist()]
+    with pytest.raises(CheckpointError, match=r"^1 of 32 weights in classifier\.weight are not finite"):
+        attentest.audit(model, tokenizer_of(), texts, [0, 1] * 3)
 
 
 def test_a_model_whose_output_is_finite_for_no_text_is_refused():

@@ -22,6 +22,7 @@ from attentest.data.corpus import Split
 from attentest.data.vocabulary import END, Vocabulary
 from attentest.errors import InputError
 from attentest.models.deletion import encoded_without_each
+from attentest.models.finite import refuse_weights
 from attentest.models.network import Network
 from attentest.models.subject import BASELINES, AffineReading, DecodedReading, Reading
 
@@ -219,6 +220,7 @@ def sample(subject: OwnModel) -> Batch:
 
 def read_again(subject: OwnModel, batch: Batch) -> Reading:
     """What the subject says of a batch; refused if its weights are no distribution or, put back, change its output."""
+    refuse_weights(subject)
     reading = subject.read(batch)
     weights, mask = reading.weights, reading.mask
     gaps = (weights.sum(-1) - 1).abs().max(), weights.masked_fill(mask, 0.0).abs().max()

@@ -12,6 +12,7 @@ import torch
 from attentest.challenges import Examination
 from attentest.data.batches import Encoded
 from attentest.errors import CheckpointError
+from attentest.models.finite import INSTEAD, refuse_weights
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
 
@@ -19,9 +20,6 @@ __all__ = ["NOT_FINITE", "finite_only", "refuse_not_finite"]
 
 #: Why a text is not judged.
 NOT_FINITE = "the model's output or attention is not finite"
-INSTEAD = (
-    "Give another model, or train it again with a lower learning rate (--learning-rate) or a gradient clip (--clip)."
-)
 #: So many texts are read before all others, the shortest to the longest.
 FIRST = 8
 
@@ -29,12 +27,8 @@ FIRST = 8
 @torch.no_grad()
 def refuse_not_finite(subject: Subject, encoded: Encoded) -> None:
     """Refuse a model with a weight that is not finite, or whose output is finite for none of a few texts."""
-    for name, weight in subject.named_parameters() if isinstance(subject, torch.nn.Module) else ():
-        if broken := int((~weight.isfinite()).sum()):
-            raise CheckpointError(
-                f"{broken:,} of {weight.numel():,} weights in {name} are not finite (NaN or infinite), so the model "
-                f"cannot be judged. {INSTEAD}"
-            )
+    if isinstance(subject, torch.nn.Module):
+        refuse_weights(subject)
     ordered = np.argsort(encoded.lengths, kind="stable")
     for row in ordered[np.linspace(0, len(ordered) - 1, min(FIRST, len(ordered))).astype(int)]:
         if subject.read(encoded.batch(np.array([row])).to(subject.device)).logits.isfinite().all():

@@ -13,6 +13,7 @@ from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import END, Vocabulary
 from attentest.errors import InputError
+from attentest.models.finite import refuse_weights
 from attentest.models.pretrained.attending import Pass
 from attentest.models.pretrained.many import logits_of_many
 from attentest.models.pretrained.pieces import Frame, Layout, Pieces, frame_of, pieces_of
@@ -69,6 +70,7 @@ def build_pretrained(
             f"{type(model).__name__} has no output for classes: load a model for sequence classification, or a "
             "language model with words for the classes (label_words)."
         )
+    refuse_weights(model)
     sample = _sample(vocabulary, pair, pieces.cut)
     with torch.no_grad():
         before = _reference(model, tokenizer, vocabulary, sample, prompt, start)

@@ -31,6 +31,8 @@ class Noted(Challenge):
     question: ClassVar[str] = "Who was asked?"
     reference: ClassVar[str] = "—"
     seconds: float = 0.0
+    #: After so many batches, longer than anybody waits; 0: never.
+    forever_after: int = 0
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -40,7 +42,8 @@ class Noted(Challenge):
         if os.environ.get(LOG):
             with Path(os.environ[LOG]).open("a") as log:
                 log.write(" ".join(map(str, examination.rows.tolist())) + "\n")
-        time.sleep(self.seconds)
+        for_ever = self.forever_after and len(Path(os.environ[LOG]).read_text().splitlines()) > self.forever_after
+        time.sleep(600 if for_ever else self.seconds)
         nothing = pa.nulls(len(examination.rows), pa.string())
         return pa.table(
             {"row": examination.rows, "largest": numbers(examination.weights.amax(-1)), "not_judged": nothing}

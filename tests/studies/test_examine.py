@@ -139,3 +139,30 @@ def test_a_cell_whose_challenge_fails_is_failed_and_keeps_the_others_findings(tm
         perform(task, Heard())
     assert RunFolder(tmp_path / run.id).challenges == ["instances", "uniform"]
     assert "failing" in str(failure_of(tmp_path / run.id))
+
+
+def test_ctrl_c_in_the_middle_of_a_batch_answers_at_once_and_keeps_what_was_done(tmp_path, log):
+    root = tmp_path / "runs"
+    train(run_of("uniform", Noted(0.1, forever_after=4)), root)
+    process = child(f"""
+        from importlib import import_module
+        from pathlib import Path
+        from tests.studies.slow import Noted, in_small_batches, run_of
+        from attentest.studies.execute import execute
+        in_small_batches()
+        command = import_module("attentest.cli.main")
+        asked = run_of("uniform", Noted(0.1, forever_after=4))
+        command.app = lambda **_: execute(asked, Path({str(root)!r}), workers=2)
+        command.main()
+    """)
+    wait_for(log, 6, process)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    said = process.communicate(timeout=60)[1].decode()
+    assert time.monotonic() - sent < 5
+    assert process.returncode == 130
+    assert said.splitlines() == ["attentest: Interrupted; what was done is kept, and the same command resumes there."]
+    assert not list(root.rglob("*.part"))
+    kept = [Path(path).name for path in root.rglob("*.arrow")]
+    assert len(kept) >= 2 * 3, kept

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from typing import Any
 
 import typer
@@ -22,6 +23,7 @@ from attentest.cli.fine_tune import fine_tune
 from attentest.cli.scores import scores_app
 from attentest.cli.study import reproduce, study_app
 from attentest.errors import AttentestError
+from attentest.progress import EXAMINING
 
 __all__ = ["app", "main"]
 
@@ -73,7 +75,10 @@ def main() -> None:
         _fail(str(error), 2)
     except (typer.Abort, KeyboardInterrupt):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut the first one's answer short
-        _fail("Interrupted; finished stages are kept, the same command goes on from there.", 130)
+        try:
+            _fail("Interrupted; what was done is kept, and the same command resumes there.", 130)
+        finally:
+            _leave_threads(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -87,6 +92,14 @@ def main() -> None:
             "Set ATTENTEST_DEBUG=1 for the traceback and report it, please.",
             1,
         )
+
+
+def _leave_threads(code: int) -> None:
+    """Leave at once where threads are still at a batch, which may take minutes: all that is kept is written by now."""
+    if any(thread.name.startswith(EXAMINING) for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _fail_usage(error: Any) -> None:

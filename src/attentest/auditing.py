@@ -130,7 +130,9 @@ def finish(run: Run, runs: Path, *, device: str = "auto", fresh: bool = False, p
     """Execute the run, judge it and write its report."""
     if (cost := expected_cost(run, runs)) is not None:
         progress.say(cost)
-    folder = execute(run, runs, device=device, workers=os.cpu_count() or 1, fresh=fresh, progress=progress)
+    folder = execute(
+        run, runs, device=device, workers=os.cpu_count() or 1, fresh=fresh, announce=True, progress=progress
+    )
     verdict = judge(folder)
     from attentest.report.page import write_report
 

@@ -16,8 +16,8 @@ EXAMINING = "examining"
 class Tick(Protocol):
     """Advance by some units of work, with figures worth showing."""
 
-    def __call__(self, units: int = 1, **figures: float | str) -> None:
-        """Say that ``units`` more are done."""
+    def __call__(self, units: int = 1, *, left: float | None = None, **figures: float | str) -> None:
+        """Say that ``units`` more are done and, where that is known better than by their share, the seconds left."""
 
 
 class Progress(Protocol):
@@ -36,7 +36,7 @@ class Silent:
     @contextlib.contextmanager
     def stage(self, description: str, total: int) -> Iterator[Tick]:
         """A stage nobody watches."""
-        yield lambda units=1, **figures: None
+        yield lambda units=1, *, left=None, **figures: None
 
     def say(self, line: str) -> None:
         """Say nothing."""

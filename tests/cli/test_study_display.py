@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from attentest.cli.study_display import StudyDisplay, in_words
+from attentest.cli.study_display import StudyDisplay
 from attentest.studies.engine import Task
 
 
@@ -147,20 +147,3 @@ def test_an_end_without_a_beginning_is_counted():
     screen.display.expect(1)
     screen.display.ended(task(0), "RaySystemError: No module named 'attentest'")
     assert "0 of 1 cells · 1 failed" in screen.shown()[0]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0, "0 s"),
-        (59.4, "59 s"),
-        (60, "1 min"),
-        (840, "14 min"),
-        (3599, "1 h 00 min"),
-        (7500, "2 h 05 min"),
-        (86_399, "1 d 0 h"),
-        (273_600, "3 d 4 h"),
-    ],
-)
-def test_time_in_words(seconds, words):
-    assert in_words(seconds) == words

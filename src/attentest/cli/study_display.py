@@ -19,9 +19,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from attentest.durations import in_words
 from attentest.studies.engine import Task
 
-__all__ = ["StudyDisplay", "in_words"]
+__all__ = ["StudyDisplay"]
 
 #: Columns that a running cell's stage, share and figures take; its label gets the others.
 FIGURES = 52
@@ -185,18 +186,3 @@ def _shortened(label: str, width: int) -> str:
         return label
     tail = width // 3
     return f"{label[: width - tail - 1]}…{label[-tail:]}"
-
-
-def in_words(seconds: float) -> str:
-    """A stretch of time as a person says it: 45 s, 14 min, 2 h 05 min, 3 d 4 h."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 24:
-        return f"{hours} h {minutes:02d} min"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h"

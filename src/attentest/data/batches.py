@@ -21,6 +21,8 @@ from attentest.errors import InputError
 
 __all__ = ["Batch", "Encoded", "Sequences", "Targets", "bucketed", "shuffled", "step_keys"]
 
+#: Of fewer texts than this none are tried by themselves.
+FEWEST_TO_TRY = 8
 #: Odd numbers with bits all over: of a sentence's random key and a step they make the step's.
 _MIX = (0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D)
 
@@ -129,6 +131,12 @@ class Batch:
     def texts(self) -> int:
         """How many texts there are: as many as rows, or fewer where a row is one step of writing."""
         return len(self) if self.target is None else len(self.target.sentences)
+
+    @property
+    def sources(self) -> np.ndarray:
+        """The rows of the split of texts that it was made from."""
+        found: np.ndarray = (self.rows if self.target is None else self.target.sentences).cpu().numpy()
+        return found
 
     def halves(self) -> tuple[Batch, Batch]:
         """Two batches of about half the rows each; all steps of a sentence stay together."""
@@ -276,17 +284,31 @@ def _padded(
 
 
 def bucketed(
-    encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048, sizes: np.ndarray | None = None
+    encoded: Encoded, *, tokens: int = 4096, chunk: int = 2048, sizes: np.ndarray | None = None, trials: bool = False
 ) -> Iterator[list[Batch]]:
     """All rows in chunks of the split's order; inside a chunk, batches of like length, or of other like ``sizes``.
 
-    A batch holds at most ``tokens`` padded positions, so memory does not grow with the corpus.
+    A batch holds at most ``tokens`` padded positions, so memory does not grow with the corpus. With ``trials`` the last
+    two batches of the first chunk are small ones, of shorter and of longer texts: what they take tells of the others.
     """
     sizes = encoded.lengths if sizes is None else sizes
     for start in range(0, len(encoded), chunk):
         rows = np.arange(start, min(start + chunk, len(encoded)))
         ordered = rows[np.argsort(sizes[rows], kind="stable")]
-        yield [encoded.batch(part) for part in _within(ordered, encoded, tokens)]
+        parts = list(_within(ordered, encoded, tokens))
+        yield [encoded.batch(part) for part in (_with_trials(parts) if trials and start == 0 else parts)]
+
+
+def _with_trials(parts: list[np.ndarray]) -> list[np.ndarray]:
+    """The batches, sorted by size, less some texts of two of them, which are batches by themselves at the end."""
+    if sum(map(len, parts)) < FEWEST_TO_TRY:
+        return parts
+    longer, shorter = (3 * len(parts)) // 4, len(parts) // 4
+    cut = max(1, len(parts[longer]) // 8)
+    parts[longer], long = parts[longer][:-cut], parts[longer][-cut:]
+    cut = max(1, len(parts[shorter]) // 8)
+    short, parts[shorter] = parts[shorter][:cut], parts[shorter][cut:]
+    return [*(part for part in parts if len(part)), short, long]
 
 
 def _within(rows: np.ndarray, encoded: Encoded, tokens: int) -> Iterator[np.ndarray]:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from attentest.store.findings import FindingsWriter
 from attentest.store.parts import Parts
 from attentest.studies.finite import finite_only
 from attentest.studies.marked import Marks, People
+from attentest.studies.pace import Forecast
 from attentest.studies.room import Room
 
 __all__ = ["UNFINISHED", "Texts", "examine"]
@@ -41,6 +43,8 @@ __all__ = ["UNFINISHED", "Texts", "examine"]
 UNFINISHED = "unfinished"
 #: Seconds between two times that what was found is written down.
 KEEP_SECONDS = 5.0
+#: It is said how long the rest will take after so many seconds, if it is at least so many.
+ANNOUNCE_SECONDS, WORTH_SAYING = 3.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ def examine(
     written: Texts | None = None,
     workers: int = 1,
     finished: Callable[[str], None] = lambda name: None,
+    announce: bool = False,
     progress: Progress = SILENT,
 ) -> dict[str, Exception]:
     """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order; the errors of those that failed.
@@ -79,7 +84,8 @@ def examine(
     rows of the split are steps, all of a text in one batch; a challenge of texts gives rows of texts.
 
     What was found is kept in ``folder/unfinished`` every few seconds, and taken up from there; it goes once the
-    challenge's file is there and ``finished`` was told.
+    challenge's file is there and ``finished`` was told. With ``announce`` it is said, once a few batches tell, how long
+    the others will take.
     """
     room = Room(subject, encoded)
     examiner = _Examiner(
@@ -89,25 +95,35 @@ def examine(
     parts = {name: Parts(folder / UNFINISHED / name, layout, progress.say) for name in challenges}
     if before := min((part.texts for part in parts.values()), default=0):
         progress.say(f"Resuming: {before} of {len(encoded)} texts were examined before.")
+    forecast, started, announced = Forecast(room.sizes + 2, encoded.steps, workers), time.monotonic(), not announce
     chunks = 0
     with progress.stage("Examining", len(encoded)) as tick, _threads(workers, examiner) as pool, _kept(parts) as keep:
-        for chunk, batches in enumerate(bucketed(encoded, tokens=room.positions, sizes=room.sizes)):
+        for chunk, batches in enumerate(_batches(encoded, room)):
             # The longest first, so that no worker is left alone with them at the end.
             asked = {
                 number: [name for name, part in parts.items() if not part.has(chunk, number)]
                 for number in reversed(range(len(batches)))
             }
-            tick(sum(batches[number].texts for number, names in asked.items() if not names))
+            for number in (number for number, names in asked.items() if not names):
+                forecast.skip(batches[number].sources)
+                tick(batches[number].texts)
             waiting = {
                 pool.submit(examiner.examined, batches[number], names): number
                 for number, names in asked.items()
                 if names
             }
             for future in as_completed(waiting):
-                number = waiting.pop(future)
-                for name, table in future.result().items():
-                    parts[name].add(chunk, number, table, batches[number].texts)
-                tick(batches[number].texts)
+                batch = batches[number := waiting.pop(future)]
+                found = future.result()
+                for name, table in found.tables.items():
+                    parts[name].add(chunk, number, table, batch.texts)
+                forecast.add(batch.sources, found.seconds)
+                left = forecast.left(examiner.failed)
+                tick(batch.texts, left=left)
+                if not announced and forecast.batches >= 2 and time.monotonic() - started >= ANNOUNCE_SECONDS:
+                    announced = True
+                    if left >= WORTH_SAYING:
+                        progress.say(forecast.line())
                 keep()
             _give_back_memory(subject)
             chunks = chunk + 1
@@ -123,6 +139,19 @@ def examine(
             finished(name)
             parts[name].forget()
     return examiner.failed
+
+
+def _batches(encoded: Encoded, room: Room) -> Iterator[list[Batch]]:
+    """How the texts are cut; a run that resumes must cut them alike."""
+    return bucketed(encoded, tokens=room.positions, sizes=room.sizes, trials=True)
+
+
+@dataclass(frozen=True)
+class _Examined:
+    """What a batch gave, and the seconds it took, challenge by challenge; reading it is under no name."""
+
+    tables: Mapping[str, pa.Table]
+    seconds: Mapping[str, float]
 
 
 class _Stopped(Exception):
@@ -151,7 +180,7 @@ class _Examiner:
         self._texts = Split(self.split.table.select([n for n in ("tokens", "sentences") if self.split.has(n)]))
         self._seconds = Split(self.split.table.select(["second"])) if self.split.has("second") else None
 
-    def examined(self, batch: Batch, names: Sequence[str]) -> dict[str, pa.Table]:
+    def examined(self, batch: Batch, names: Sequence[str]) -> _Examined:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
         if self.room.holds(batch):
             try:
@@ -167,18 +196,22 @@ class _Examiner:
             # Beyond the except block, so that the failed call's tensors are free by now.
             _give_back_memory(self.subject)
         halves = [self.examined(half, names) for half in batch.halves()]
-        there = [name for name in names if all(name in half for half in halves)]
-        return {name: pa.concat_tables([half[name] for half in halves]) for name in there}
+        there = [name for name in names if all(name in half.tables for half in halves)]
+        tables = {name: pa.concat_tables([half.tables[name] for half in halves]) for name in there}
+        return _Examined(tables, Counter(halves[0].seconds) + Counter(halves[1].seconds))
 
     @torch.no_grad()
-    def _whole(self, batch: Batch, names: Sequence[str]) -> dict[str, pa.Table]:
+    def _whole(self, batch: Batch, names: Sequence[str]) -> _Examined:
+        now = time.monotonic()
         examination = self._examination(batch.to(self.subject.device))
         found: dict[str, pa.Table] = {}
+        seconds = {"": time.monotonic() - now}
         for name in names:
             if self.stop.is_set():
                 raise _Stopped
             if name in self.failed:
                 continue
+            now = time.monotonic()
             try:
                 found[name] = self._put(self.challenges[name], examination)
             except Exception as error:
@@ -187,7 +220,8 @@ class _Examiner:
                 if self.failed.setdefault(name, error) is error:
                     self.say(f"Challenge {name!r} failed, and the others go on: {line_of(error)}")
             give_back_if_grown()
-        return found
+            seconds[name] = time.monotonic() - now
+        return _Examined(found, seconds)
 
     def _put(self, challenge: Challenge, examination: Examination) -> pa.Table:
         of_texts = challenge.of_texts

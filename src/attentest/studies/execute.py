@@ -37,11 +37,13 @@ def execute(
     device: str = "cpu",
     workers: int = 1,
     fresh: bool = False,
+    announce: bool = False,
     progress: Progress = SILENT,
 ) -> RunFolder:
     """Do what is not done yet: prepare, train, then every challenge; each finished stage is kept.
 
-    A challenge that fails is noted in the run's record as ``failed``, with the reason, and the others go on.
+    A challenge that fails is noted in the run's record as ``failed``, with the reason, and the others go on. With
+    ``announce`` it is said how long the examination will take.
     """
     with opened(run, root, device, fresh, progress) as (folder, where):
         if is_complete(run, folder, progress.say):
@@ -82,6 +84,7 @@ def execute(
                     written=None if vocabulary.target is None else Texts(run.examined(), vocabulary),
                     workers=side_by_side,
                     finished=finished,
+                    announce=announce,
                     progress=progress,
                 )
             folder.note(failed={text_of(missing[name]): line_of(error) for name, error in failed.items()} or None)

@@ -34,7 +34,7 @@ class Reporter:
         done = 0
         shown: dict[str, float | str] = {}
 
-        def tick(units: int = 1, **figures: float | str) -> None:
+        def tick(units: int = 1, *, left: float | None = None, **figures: float | str) -> None:
             nonlocal done
             with self._lock:
                 done += units

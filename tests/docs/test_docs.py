@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import importlib.util
 import itertools
 import os
@@ -88,6 +89,12 @@ def reference() -> Any:
     return module
 
 
+@pytest.fixture(scope="module")
+def pages(reference: Any) -> dict[str, str]:
+    """The reference pages, by name."""
+    return reference.pages()  # type: ignore[no-any-return]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with the files that the pages speak of."""
@@ -137,9 +144,14 @@ def commands(page: Path) -> Iterator[tuple[int, list[str]]]:
 COMMANDS = [(page, line, words) for page in PAGES for line, words in commands(page)]
 
 
+@functools.cache
+def command_line() -> Any:
+    return typer.main.get_command(app)
+
+
 def parsed(words: list[str]) -> dict[str, Any]:
     """The parameters of a command, which may stand in a group: corpora get sst."""
-    command: Any = typer.main.get_command(app)
+    command: Any = command_line()
     arguments = words
     while hasattr(command, "commands") and arguments and not arguments[0].startswith("-"):
         name, *arguments = arguments
@@ -255,9 +267,9 @@ def _columns(section: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", [*REGISTRIES, "tokenizers"])
-def test_every_entry_and_every_parameter_has_words(kind: str, reference: Any) -> None:
+def test_every_entry_and_every_parameter_has_words(kind: str, reference: Any, pages: dict[str, str]) -> None:
     entries = {entry["name"]: entry.get("parameters", {}) for entry in catalogue(kind)}
-    page = reference.pages()[f"{kind}.md"]
+    page = pages[f"{kind}.md"]
     words = reference.WORDS[kind]
     assert set(words) == set(entries), "docs/_words.toml and the registry name different things"
     for name, parameters in entries.items():
@@ -268,13 +280,11 @@ def test_every_entry_and_every_parameter_has_words(kind: str, reference: Any) ->
             assert f"- `{parameter} = " in page
 
 
-def test_presets_training_thresholds_and_commands_are_documented(reference: Any) -> None:
-    pages = reference.pages()
+def test_presets_training_thresholds_and_commands_are_documented(reference: Any, pages: dict[str, str]) -> None:
     assert set(reference.WORDS["training"]) == {field.name for field in dataclasses.fields(Training)}
     assert all(f"- `{name}`: " in pages["presets.md"] for name in PRESETS)
     assert all(f"| `{key}` |" in pages["thresholds.md"] for key in THRESHOLDS)
-    group: Any = typer.main.get_command(app)
-    every = dict(reference.commands(group))
+    every = dict(reference.commands(command_line()))
     assert {"audit", "corpora", "corpora get"} <= set(every)
     for name, command in every.items():
         assert f"\n## attentest {name}\n" in pages["command-line.md"]
@@ -282,8 +292,8 @@ def test_presets_training_thresholds_and_commands_are_documented(reference: Any)
             assert option in pages["command-line.md"]
 
 
-def test_every_corpus_shows_where_it_comes_from_and_what_is_published(reference: Any) -> None:
-    page = reference.pages()["corpora.md"]
+def test_every_corpus_shows_where_it_comes_from_and_what_is_published(pages: dict[str, str]) -> None:
+    page = pages["corpora.md"]
     sections = dict(zip(*[iter(re.split(r"^## (.+)$", page, flags=re.MULTILINE)[1:])] * 2, strict=True))
     for name, corpus in CORPORA.items():
         facts = ["- Task: ", f"- Licence: {corpus.licence}"]
@@ -296,20 +306,19 @@ def test_every_corpus_shows_where_it_comes_from_and_what_is_published(reference:
             assert fact in sections[name], f"{name}: {fact}"
 
 
-def test_every_measure_of_every_challenge_is_in_words(reference: Any) -> None:
-    page = reference.pages()["challenges.md"]
+def test_every_measure_of_every_challenge_is_in_words(pages: dict[str, str]) -> None:
+    page = pages["challenges.md"]
     for name in CHALLENGES:
         for measure in CHALLENGES.parse(name).measures:
             assert measure.words.split(": ")[-1] in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_every_relative_link_leads_to_a_file(page: Path, reference: Any) -> None:
-    _check_links(page, page.read_text("utf-8"), set(reference.pages()))
+def test_every_relative_link_leads_to_a_file(page: Path, pages: dict[str, str]) -> None:
+    _check_links(page, page.read_text("utf-8"), set(pages))
 
 
-def test_every_relative_link_of_the_generated_pages_leads_to_a_file(reference: Any) -> None:
-    pages = reference.pages()
+def test_every_relative_link_of_the_generated_pages_leads_to_a_file(pages: dict[str, str]) -> None:
     for name, text in pages.items():
         _check_links(GENERATED / name, text, set(pages))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from tests.shapes import check_shapes
 
@@ -12,6 +13,7 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
 
+import attentest  # noqa: E402
 from attentest.data.batches import Batch, Encoded  # noqa: E402
 from attentest.data.corpus import Corpus, Provenance, Split  # noqa: E402
 from attentest.data.vocabulary import Vocabulary  # noqa: E402
@@ -19,6 +21,8 @@ from attentest.models.classifier import Architecture, Classifier  # noqa: E402
 
 torch.set_num_threads(1)
 os.environ.setdefault("COLUMNS", "120")
+#: Where processes that tests start find the tests, and the same attentest as here.
+os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(found).parents[1]) for found in (__file__, attentest.__file__))
 
 WORDS = [f"word{i}" for i in range(60)]
 

@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 from tests.studies.cheap_work import gone_within, processes_in_session
 
-REPOSITORY = Path(__file__).parents[2]
 HEAD, SECOND = "127.0.0.2", "127.0.0.3"
 
 
@@ -68,7 +67,6 @@ class RayNodes:
         with log.open("wb") as out:
             self.nodes[ip] = subprocess.Popen(
                 command,
-                env={**os.environ, "PYTHONPATH": str(REPOSITORY)},  # the tests' work is imported there
                 stdout=out,
                 stderr=out,
                 start_new_session=True,

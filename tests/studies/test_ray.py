@@ -27,7 +27,6 @@ from attentest.studies.engines import InProcess, RayCluster
 from attentest.studies.engines import ray_cluster as engine_module
 from attentest.studies.engines.ray_connection import connected, identified, identity_of
 
-REPOSITORY = Path(__file__).parents[2]
 # Looked for, not imported: Ray reads its settings when it is imported, and the fixture sets them.
 pytestmark = [pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")]
 
@@ -117,7 +116,6 @@ def driver(tmp_path: Path, address: str | None, sleep: float) -> subprocess.Pope
     script = textwrap.dedent(DRIVER.format(address=address, root=str(tmp_path), sleep=sleep))
     return subprocess.Popen(
         [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -175,7 +173,6 @@ def test_a_node_without_the_runs_disk_sends_its_files_in_parts(tmp_path, expecte
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 def test_a_killed_driver_takes_its_own_cluster_along_and_the_study_resumes(tmp_path, expected, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     before = set(Path("/tmp").glob("attentest-ray-*"))
     with driver(tmp_path, None, 60) as killed:
         assert killed.stdout.readline().startswith("t")

@@ -110,6 +110,7 @@ def trained_model(run: Run, folder: RunFolder, device: torch.device, progress: P
     if (given := run.on(device)) is not None:
         return given
     if _holds_model(folder, say):
+        (path / UNFINISHED).unlink(missing_ok=True)  # of a process that died between the last two steps below
         return run.load(path, device)
     source = _same_model(run, folder)
     if source is not None:

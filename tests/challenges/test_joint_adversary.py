@@ -175,12 +175,12 @@ def test_the_search_goes_farther_than_the_way_to_the_least_word() -> None:
 
 @pytest.mark.parametrize("family", ["bert", "t5"])
 def test_findings_do_not_depend_on_the_batch(family: str, monkeypatch) -> None:
-    subject, challenge = subject_of(family, double=True), JointAdversary(steps=5, k=2)
+    subject, challenge = subject_of(family, double=True), JointAdversary(steps=3, k=2)
     together = challenge.examine(examined(subject)).to_pylist()
     monkeypatch.setattr("attentest.models.pretrained.jointly.BYTES", {"cpu": 1})
-    apart = challenge.examine(examined(subject)).to_pylist()
+    apart = challenge.examine(examined(subject, [4, 0])).to_pylist()
     (alone,) = challenge.examine(examined(subject, [3])).to_pylist()
-    for found, beside in (*zip(apart, together, strict=True), (alone, together[3])):
+    for found, beside in ((apart[0], together[4]), (apart[1], together[0]), (alone, together[3])):
         for name, value in found.items():
             if name == "adversarial_attention":
                 assert [list(one) for one in value] == [pytest.approx(one, abs=1e-5) for one in beside[name]]

@@ -22,7 +22,7 @@ from attentest.models.pretrained.pretrained import Pretrained, PretrainedReading
 from attentest.models.pretrained.recomputing import in_parts
 
 TOKENIZER = tokenizer_of()
-SPLIT = made_up_split(5, 1, 9)
+SPLIT = made_up_split(3, 2, 9)
 VOCABULARY = Vocabulary.from_split(SPLIT)
 BATCH = whole(Encoded.of(SPLIT, VOCABULARY))
 BUDGET = "attentest.models.pretrained.above.NUMBERS"
@@ -88,7 +88,7 @@ def test_parts_are_the_whole(rows: int, room: int, kept: int, heard: list[bool])
 
 @pytest.mark.parametrize("family", [*FAMILIES, *LANGUAGE])
 def test_a_small_budget_gives_the_same_logits_and_slopes(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject, weights = subject_of(family), drawn(4)
+    subject, weights = subject_of(family), drawn(3)
     for site in (*(name for name in subject.sites if "head" not in name), f"{subject.sites[0]} row all"):
         logits, slope = slopes(read(subject, site), weights)
         assert slope.abs().sum() > 0
@@ -155,7 +155,7 @@ def test_no_more_is_alive_than_the_budget(site: str, monkeypatch: pytest.MonkeyP
 
 def test_the_adversary_finds_the_same_with_a_small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     subject, tokens = subject_of("bert"), SPLIT.table["tokens"].chunk(0)
-    challenge = Adversary(steps=15, epsilon=1e-4)
+    challenge = Adversary(steps=6, epsilon=1e-4)
     for site in ("layer 1", "layer 3"):
         tables = []
         for budget in (2**26, 1):

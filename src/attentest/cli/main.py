@@ -18,6 +18,7 @@ from attentest import __version__
 from attentest.cli import audit, look
 from attentest.cli.claims import claims
 from attentest.cli.corpora import corpora_app
+from attentest.cli.example import example
 from attentest.cli.explain import explain
 from attentest.cli.fine_tune import fine_tune
 from attentest.cli.scores import scores_app
@@ -32,7 +33,7 @@ app = typer.Typer(
     help="May this model's attention be shown as the reason for its prediction?\n\n"
     "Start with 'attentest audit': it trains a small model on a built-in corpus, reads its attention, replaces "
     "it, attacks it, and ends in a verdict and a report. Then give it your own data: "
-    "'attentest audit --data reviews.csv'.",
+    "'attentest audit --data reviews.csv' ('attentest example' writes such a file to try).",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -44,6 +45,7 @@ app.command("fine-tune")(fine_tune)
 app.command("show")(look.show)
 app.command("list")(look.list_)
 app.command("explain")(explain)
+app.command("example")(example)
 app.command("reproduce")(reproduce)
 app.command("claims")(claims)
 app.add_typer(study_app, name="study")

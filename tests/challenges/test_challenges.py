@@ -12,12 +12,12 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination, ragged
-from attentest.challenges.heads import OF_CHECKPOINTS
 from attentest.challenges.layers import OF_LAYERS
 from attentest.errors import InputError
 from attentest.measures.human_agreement import Annotations
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
+from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import DecodedReading
 from attentest.registry import text_of
 
@@ -25,7 +25,7 @@ from attentest.registry import text_of
 WHY_NOT = (
     dict.fromkeys(("bleu", "layers_bleu", "alignment"), "it writes no text")
     | {"layers": OF_LAYERS}
-    | dict.fromkeys(("heads", "knockout", "joint_adversary"), OF_CHECKPOINTS)
+    | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
 )
 
 

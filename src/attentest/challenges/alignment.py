@@ -52,7 +52,7 @@ class Alignment(Challenge):
             for e in self.explainers
         )
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs a model that writes, and links."""
         if not subject.generates:
             return "it writes no text"

@@ -125,7 +125,7 @@ class Bleu(Challenge):
         """The models trained with other weights."""
         return tuple(TRAINED.values()) if self.trained else ()
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs a model that writes."""
         return None if subject.generates else "it writes no text"
 

@@ -21,6 +21,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import Known
 from attentest.explainers.shared import Shared
 from attentest.measures.human_agreement import Annotations
+from attentest.models.capabilities import lacking
 from attentest.models.subject import Reading, Subject
 from attentest.store.findings import Measure
 
@@ -138,6 +139,8 @@ class Challenge(ABC):
     name: ClassVar[str]
     question: ClassVar[str]
     reference: ClassVar[str]
+    #: What a subject must be for it to apply: a class, or a capability (models/capabilities.py).
+    needs: ClassVar[tuple[type, ...]] = ()
     #: Whether its rows are whole texts where those of other challenges are the steps of writing them.
     of_texts: ClassVar[bool] = False
     #: Whether it is put to models that choose a class, and not to those that write.
@@ -164,7 +167,13 @@ class Challenge(ABC):
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Why this challenge does not apply here, or None when it does."""
-        return "it is for classifiers, and this model writes" if self.of_classifiers and subject.generates else None
+        if self.of_classifiers and subject.generates:
+            return "it is for classifiers, and this model writes"
+        return lacking(self.needs, subject) or self.further_objection(subject, has_rationale=has_rationale)
+
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+        """Why it does not apply to a subject that has all it needs."""
+        return None
 
     @abstractmethod
     def examine(self, examination: Examination) -> pa.Table:

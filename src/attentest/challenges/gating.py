@@ -69,7 +69,7 @@ class Gating(Challenge):
             Measure("query_flipped", "query_flipped", "fraction", flipped, query),
         )
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs an attention that can be given other states."""
         can = type(subject).attend is not Subject.attend
         return None if can else "the attention of this model cannot be given other states"

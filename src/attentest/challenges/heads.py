@@ -15,6 +15,7 @@ from attentest.challenges.challenge import Challenge, Examination, flags, number
 from attentest.challenges.layers import KINDS, ONE_KEY, of_kinds
 from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
+from attentest.models.capabilities import required
 from attentest.models.pretrained.attending import Edit
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.pretrained import Pretrained
@@ -23,9 +24,7 @@ from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure, Statistic
 
-__all__ = ["OF_CHECKPOINTS", "Heads"]
-
-OF_CHECKPOINTS = "this is for checkpoints of the Transformers library (--model, --fine-tune)"
+__all__ = ["Heads"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class Heads(Challenge):
     name: ClassVar[str] = "heads"
     question: ClassVar[str] = "Does the prediction change when one head's attention is replaced?"
     reference: ClassVar[str] = "Michel et al. 2019; Voita et al. 2019; Xiao et al. 2024 (sinks)"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     replacement: str = "uniform"
 
     def __post_init__(self) -> None:
@@ -66,14 +66,9 @@ class Heads(Challenge):
         """Those of the kinds of attention that the model has."""
         return of_kinds(self.measures, subject)
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
-        """Needs heads."""
-        return None if isinstance(subject, Pretrained) else OF_CHECKPOINTS
-
     def examine(self, examination: Examination) -> pa.Table:
         """One pass for every head, layers below it passed over."""
-        subject = examination.subject
-        assert isinstance(subject, Pretrained)
+        subject = required(Pretrained, examination.subject, self.name)
         batch, places, layout = examination.batch, subject.places.places, subject.pieces.layout(examination.batch)
         off: dict[int, tuple[Tensor, Tensor]] = {}
         seen = [number for number, place in enumerate(places) if place.kind != "decoder"]

@@ -33,7 +33,7 @@ class Instances(Challenge):
         """The explainers whose scores are kept."""
         return (*self.explainers, *self.second_explainers) if self.per_token else ()
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs a second text where one is to be explained."""
         if self.second_explainers and not subject.has_second_text:
             return "there is no second text to explain"

@@ -12,12 +12,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, ragged, reasons
-from attentest.challenges.heads import OF_CHECKPOINTS
 from attentest.errors import InputError
 from attentest.measures.chance import normals
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.measures.search import relaxed_search
 from attentest.measures.strongest import unconstrained_divergence
+from attentest.models.capabilities import required
 from attentest.models.pretrained.jointly import Jointly
 from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.pretrained.site import Site, parse_site
@@ -54,6 +54,7 @@ class JointAdversary(Challenge):
     name: ClassVar[str] = "joint_adversary"
     question: ClassVar[str] = "May the weights of words be different in many layers at once, and the prediction stay?"
     reference: ClassVar[str] = "after Jain & Wallace 2019, section 4.2.2"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     #: Names of sites, such as "layer 3 head 2"; none: every layer, at the row of the output.
     sites: tuple[str, ...] = ()
     epsilon: float = 0.01
@@ -90,12 +91,10 @@ class JointAdversary(Challenge):
             Measure("on_words", "on_words", "share", "share of the sites' attention on words; the rest is held"),
         )
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs the named sites, each attention once."""
-        if not isinstance(subject, Pretrained):
-            return OF_CHECKPOINTS
         try:
-            named = self._sites(subject)
+            named = self._sites(required(Pretrained, subject, self.name))
         except InputError as error:
             return str(error)
         for (one, a), (other, b) in combinations(named, 2):
@@ -109,8 +108,8 @@ class JointAdversary(Challenge):
 
     def examine(self, examination: Examination) -> pa.Table:
         """One search for as many texts as there is room for."""
-        subject, mask, judged = examination.subject, examination.mask, ~examination.single
-        assert isinstance(subject, Pretrained)
+        subject = required(Pretrained, examination.subject, self.name)
+        mask, judged = examination.mask, ~examination.single
         named = self._sites(subject)
         jointly = Jointly.of(subject, examination.batch, [site for _, site in named])
         own = _normalised(jointly.own)

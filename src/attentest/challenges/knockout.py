@@ -12,11 +12,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, ragged, reasons
-from attentest.challenges.heads import OF_CHECKPOINTS
 from attentest.errors import InputError
 from attentest.measures.capture import captured
 from attentest.measures.divergence import total_variation
 from attentest.measures.rank import kendall
+from attentest.models.capabilities import required
 from attentest.models.pretrained.again import Again
 from attentest.models.pretrained.knocking_out import KnockedOut
 from attentest.models.pretrained.pretrained import Pretrained
@@ -50,6 +50,7 @@ class Knockout(Challenge):
     name: ClassVar[str] = "knockout"
     question: ClassVar[str] = "Does the prediction change most when no layer may look at the word with most attention?"
     reference: ClassVar[str] = "Geva et al. 2023, section 5 (attention knockout)"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     layers: str = "all"
     kind: str = "all"
     #: What is left of a row is scaled up to the sum it had; otherwise a hole is left.
@@ -89,10 +90,9 @@ class Knockout(Challenge):
             Measure("rows_stayed", "rows_stayed", "share", "share of rows that saw nothing else and kept the word"),
         )
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs the chosen layers of the chosen kind."""
-        if not isinstance(subject, Pretrained):
-            return OF_CHECKPOINTS
+        subject = required(Pretrained, subject, self.name)
         kinds = self._kinds(subject)
         if not kinds:
             there = [kind or "self" for kind in subject.places.kinds if kind != "decoder"]
@@ -160,8 +160,7 @@ class Knockout(Challenge):
 
     def _knocked_out(self, examination: Examination) -> _Effects:
         """Every word of every text, some of them at a time."""
-        subject, batch = examination.subject, examination.batch
-        assert isinstance(subject, Pretrained)
+        subject, batch = required(Pretrained, examination.subject, self.name), examination.batch
         places = {number: subject.places.places[number] for number in self._places(subject)}
         again = Again.of(subject, batch, min(place.layer for place in places.values()))
         own = examination.reading.logits.double()

@@ -110,7 +110,7 @@ class Layers(Challenge):
         """Those of the kinds of attention that the model has."""
         return of_kinds(self.measures, subject)
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs layers."""
         return None if subject.attention_places else OF_LAYERS
 

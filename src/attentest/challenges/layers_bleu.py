@@ -70,7 +70,7 @@ class LayersBleu(Challenge):
         """Those of the kinds of attention that the model has."""
         return of_kinds(self.measures, subject)
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs a model that writes, with layers of attention."""
         if not subject.generates:
             return "it writes no text"

@@ -80,7 +80,7 @@ class Randomisation(Challenge):
             f"when all from the head down to the {layer} is random" if self.cascade else f"when the {layer} is random"
         )
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs a subject whose parts can be drawn anew."""
         return None if subject.parts else f"the parts of {type(subject).__name__} cannot be randomised"
 

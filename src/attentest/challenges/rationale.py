@@ -87,7 +87,7 @@ class Rationale(Challenge):
             *(Measure(column, column, "mean", words, first) for column, words in CEILINGS),
         )
 
-    def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs marks."""
         return None if has_rationale else "the corpus marks no tokens"
 

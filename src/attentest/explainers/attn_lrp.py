@@ -16,6 +16,7 @@ from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.lrp import contrast
 from attentest.explainers.slopes import differentiable, target_of
 from attentest.explainers.through_layers import by_rows
+from attentest.models.capabilities import required
 from attentest.models.pretrained.attending import Pass
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.pretrained import Pretrained
@@ -53,24 +54,19 @@ class AttnLRP(Explainer):
                 f"attn_lrp: output={self.output!r} must be 'margin' (the class against its rivals) or 'logit'."
             )
 
-    def objection(self, subject: Subject) -> str | None:
+    def further_objection(self, subject: Subject) -> str | None:
         """Needs a transformer whose every operation has a rule, which a text of one piece tells."""
-        if not isinstance(subject, Pretrained):
-            return "attn_lrp is for checkpoints of the Transformers library"
-        tokens = torch.tensor([[START, UNKNOWN, END]], device=subject.device)
-        one = torch.zeros(1, dtype=torch.long, device=subject.device)
+        model = required(Pretrained, subject, self.name)
+        tokens = torch.tensor([[START, UNKNOWN, END]], device=model.device)
+        one = torch.zeros(1, dtype=torch.long, device=model.device)
         batch = Batch(Sequences(tokens, one + 3, tokens == UNKNOWN), one, one, one)
-        return self._handed_out(subject, batch, subject.pieces.layout(batch), one)[1]
+        return self._handed_out(model, batch, model.pieces.layout(batch), one)[1]
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """One pass there and back; the certificate has the shares of all that is no word."""
-        if not isinstance(subject, Pretrained):
-            raise NotApplicable(
-                f"{self.name} is for checkpoints of the Transformers library. For networks trained here, use lrp."
-            )
-        model, wanted = subject, target_of(reading, target)
+        model, wanted = required(Pretrained, subject, self.name), target_of(reading, target)
 
         def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
             found, reason = self._handed_out(model, some, layout, wanted[rows])

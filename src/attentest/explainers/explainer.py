@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
+from attentest.models.capabilities import lacking
 from attentest.models.subject import Reading, Subject
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class Explainer(ABC):
 
     def objection(self, subject: Subject) -> str | None:
         """Why this method does not apply to a subject, or None when it does."""
+        return lacking(self.needs, subject) or self.further_objection(subject)
+
+    def further_objection(self, subject: Subject) -> str | None:
+        """Why it does not apply to a subject that has all it needs."""
         return None
 
     @abstractmethod

@@ -24,7 +24,7 @@ __all__ = ["LRP", "Replaying", "joined", "texts_at_once"]
 class Replaying(Explainer, ABC):
     """A method that follows the network layer by layer."""
 
-    def objection(self, subject: Subject) -> str | None:
+    def further_objection(self, subject: Subject) -> str | None:
         """Needs a network that can be replayed."""
         can = type(subject).replay is not Subject.replay
         return None if can else "this model cannot be replayed layer by layer"

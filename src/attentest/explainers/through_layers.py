@@ -12,6 +12,7 @@ from attentest.data.batches import Batch
 from attentest.errors import NotApplicable
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution
+from attentest.models.capabilities import required
 from attentest.models.pretrained.attending import Pass
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.pretrained import Pretrained
@@ -26,14 +27,10 @@ CELLS = 20_000_000
 
 def layered(subject: Subject, name: str) -> Pretrained:
     """The subject as a transformer of one stack; any other is refused."""
-    if not isinstance(subject, Pretrained):
-        raise NotApplicable(
-            f"{name} follows attention through layers: it is for checkpoints of the Transformers library, not for "
-            "other models, such as translators trained here. Use attention."
-        )
-    if subject.start is not None:
+    model = required(Pretrained, subject, name)
+    if model.start is not None:
         raise NotApplicable(f"{name} follows one stack of layers, and this model has two. Use attention.")
-    return subject
+    return model
 
 
 def by_rows(subject: Pretrained, batch: Batch, work: Callable[[Batch, Layout, slice], Attribution]) -> Attribution:

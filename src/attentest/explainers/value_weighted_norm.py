@@ -10,9 +10,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import NotApplicable
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.through_layers import by_rows, row_of
+from attentest.models.capabilities import required
 from attentest.models.pretrained.attending import Pass
 from attentest.models.pretrained.pieces import Layout
 from attentest.models.pretrained.pretrained import Pretrained
@@ -36,13 +36,12 @@ class ValueWeightedNorm(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """The site's attention, its values and its projection."""
-        if not isinstance(subject, Pretrained):
-            raise NotApplicable(f"{self.name} needs the values of a transformer's heads. Use attention_x_value_norm.")
+        model = required(Pretrained, subject, self.name)
 
         def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
-            return Attribution(_norms(subject, layout))
+            return Attribution(_norms(model, layout))
 
-        return by_rows(subject, batch, work)
+        return by_rows(model, batch, work)
 
 
 def _norms(subject: Pretrained, layout: Layout) -> Tensor:

@@ -1,16 +1,37 @@
-"""What some subjects can do beyond being read and reread: whoever needs it asks for the capability, not for a kind."""
+"""What some subjects can do beyond being read and reread.
+
+A challenge or an explainer that needs more says so in its ``needs``; that it is passed over, refused or listed follows
+from that one line.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch, Encoded
+from attentest.errors import NotApplicable
 
-__all__ = ["CutsWords", "ReadsMany"]
+__all__ = ["CutsWords", "ReadsMany", "lacking", "required"]
+
+Need = TypeVar("Need")
+
+
+def lacking(needs: Iterable[type], subject: object) -> str | None:
+    """What a subject lacks of this, in words; None where it has it all."""
+    missing = next((need for need in needs if not isinstance(subject, need)), None)
+    return None if missing is None else f"this is for {getattr(missing, 'called', missing.__name__)}"
+
+
+def required(need: type[Need], subject: object, who: str) -> Need:
+    """The subject as what is needed of it; one that is not that is refused."""
+    if not isinstance(subject, need):
+        raise NotApplicable(f"{who} does not apply: {lacking((need,), subject)}.")
+    return subject
 
 
 @runtime_checkable

@@ -13,10 +13,10 @@ from attentest.data.corpus import Split
 from attentest.data.new_texts import Cut, cut_like
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable, UnknownName
+from attentest.models.capabilities import CutsWords
 from attentest.models.network import Network
 from attentest.models.pretrained.building import build_pretrained, framed_pieces
 from attentest.models.pretrained.checkpoint import class_names, find_checkpoint, is_checkpoint, quietly
-from attentest.models.pretrained.pretrained import Pretrained
 from attentest.models.subject import Subject
 from attentest.store.folder import RunFolder, find_run
 from attentest.studies.existing import cut_short, described
@@ -67,18 +67,18 @@ class Loaded:
 
     @property
     def is_checkpoint(self) -> bool:
-        """Whether it is one of the Transformers library."""
-        return isinstance(self.model, Pretrained)
+        """Whether it cuts words into pieces, as those of the Transformers library do."""
+        return isinstance(self.model, CutsWords)
 
     @property
     def is_hierarchical(self) -> bool:
         """Whether it reads sentences."""
-        return not self.is_checkpoint and self.model.architecture.structure == "hierarchical"
+        return "sentence" in self.model.sites
 
     @property
     def subject(self) -> Subject:
         """The model where it attends to words; of a checkpoint, at its last attention."""
-        return self.model.at("" if self.is_checkpoint else "word")
+        return self.model.at("word" if "word" in self.model.sites else "")
 
     def index_of(self, target: str | None) -> int | None:
         """The class by its name."""

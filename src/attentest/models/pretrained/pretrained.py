@@ -10,7 +10,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -67,6 +67,8 @@ class PretrainedReading(Reading):
 class Pretrained(Network):
     """A Transformers model over words: sequence classification, or the next token of a language model."""
 
+    #: What such a subject is, where one is asked for.
+    called: ClassVar[str] = "checkpoints of the Transformers library (--model, --fine-tune)"
     pieces: Pieces
     answers: Tensor | None
 

@@ -201,7 +201,11 @@ BAD: dict[str, tuple[list[dict[str, object]], dict[str, object], str]] = {
     "one class": ([row | {"label": "pos"} for row in ROWS], {}, "one class only: every label in column 'label'"),
     "small class": ([*ROWS, {"text": "a", "label": "rare"}], {}, "Class 'rare' has 1 different text, .* at least 3"),
     "continuous": ([row | {"label": i / 7} for i, row in enumerate(ROWS)], {}, "look continuous"),
-    "many": ([row | {"label": f"c{i}"} for i, row in enumerate(ROWS * 3)], {}, "120 classes .* more than 100"),
+    "many": (
+        [row | {"label": f"c{i}"} for i, row in enumerate(ROWS * 3)],
+        {},
+        "120 classes .* fewer than 3 of the 120 texts each",
+    ),
     "no text": ([row | {"text": " "} for row in ROWS], {}, "No row of a.jsonl can be used: 40 rows left out"),
     "too long": (ROWS, {"max_tokens": 2}, "No row of a.jsonl can be used: .* more than --max-tokens 2"),
     "split": ([row | {"split": "half"} for row in ROWS], {}, "row 1: 'half' in column 'split' is no split"),

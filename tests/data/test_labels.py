@@ -43,10 +43,16 @@ def test_one_class_only_is_refused() -> None:
         classes_of(["pos"] * 9, "column 'y' of a.csv")
 
 
-def test_too_many_classes_are_refused() -> None:
-    classes_of([f"c{i}" for i in range(MOST_CLASSES)], "x")
-    with pytest.raises(InputError, match="101 classes in x are more than 100"):
-        classes_of([f"c{i}" for i in range(MOST_CLASSES + 1)], "x")
+def test_a_thousand_classes_are_taken_and_more_are_refused() -> None:
+    assert len(classes_of([f"c{i}" for i in range(MOST_CLASSES)] * 3, "x")) == MOST_CLASSES == 1000
+    with pytest.raises(InputError, match="1001 classes in x are more than 1000"):
+        classes_of([f"c{i}" for i in range(MOST_CLASSES + 1)] * 3, "x")
+
+
+def test_a_column_of_ids_is_no_column_of_classes() -> None:
+    assert len(classes_of([f"c{i}" for i in range(100)], "x")) == 100
+    with pytest.raises(InputError, match=r"101 classes in x have fewer than 3 of the 202 texts each .* --label-column"):
+        classes_of([f"c{i}" for i in range(101)] * 2, "x")
 
 
 def test_measurements_are_refused_and_half_stars_are_not() -> None:

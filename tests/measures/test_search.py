@@ -57,7 +57,7 @@ def probabilities(decode: Callable[[Tensor], Tensor], rows: Ragged) -> Tensor:
     return decode(rows.weights[:, None]).squeeze(1)
 
 
-@pytest.mark.parametrize(("outcomes", "k", "steps"), [(2, 5, 120), (3, 3, 80), (4, 2, 40), (2, 1, 40)])
+@pytest.mark.parametrize(("outcomes", "k", "steps"), [(2, 5, 120), (3, 3, 80), (4, 2, 40), (12, 2, 40), (2, 1, 40)])
 def test_both_searches_walk_the_literal_path(outcomes: int, k: int, steps: int) -> None:
     rows, z, noise = scene(outcomes, k)
     decode = affine(z)

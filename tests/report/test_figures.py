@@ -185,3 +185,16 @@ def test_the_overview_lists_attention_before_the_controls_with_its_interval(run:
         "gradient ↔ leave-one-out (control)"
     ] * 2
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+
+
+def test_where_the_bounds_meet_on_some_texts_only_no_figure_says_certified(run: RunFolder) -> None:
+    found = run.findings("adversary")
+    place = found.table.column_names.index("certified")
+    some = pa.array([None if one is None else row > 0 for row, one in enumerate(found.table["certified"].to_pylist())])
+    partly = Findings("adversary", found.measures, found.table.set_column(place, "certified", some))
+    assert figures.bounded(partly)
+    assert not figures.certified(partly)
+    charts = figures.divergence_histogram(partly), figures.divergence_by_max_attention(partly, palette_of(run))
+    for chart in (*charts, figures.searched_against_certified(partly, palette_of(run))):
+        assert "certified" not in str(chart.to_dict())
+        assert "reached" in str(chart.to_dict())

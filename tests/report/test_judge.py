@@ -4,7 +4,9 @@ import itertools
 import math
 import re
 import shutil
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import torch
@@ -136,7 +138,8 @@ def test_a_search_that_finds_little_is_no_proof_that_there_is_little(proved, ton
     count = 50
     columns = {measure.column: [0.1 + 0.001 * i for i in range(count)] for measure in Adversary().measures}
     columns |= {measure.column: [True] * count for measure in Adversary().measures if measure.statistic == "fraction"}
-    columns |= {"upper": columns["lower"] if proved else [None] * count, "not_judged": [None] * count}
+    columns |= {"not_judged": [None] * count}
+    columns |= {} if proved else {"upper": [None] * count, "ratio_upper": [None] * count}
     columns |= {"adversarial_probabilities": [[0.5, 0.5]] * count, "predicted": [0] * count}
     line = adversary_line(Findings("adversary", Adversary().measures, pa.table(columns), {"epsilon": 0.01}))
     assert line.tone == tone
@@ -197,3 +200,29 @@ def test_a_verdict_without_some_challenges_says_what_it_cannot_say(finished, tmp
 )
 def test_percentages_do_not_round_something_to_nothing_or_nearly_all_to_all(share, said):
     assert percent(share).replace("\u00a0", " ") == said
+
+
+def bracketed(lower: float, upper: float) -> Line:
+    """The adversary's line where the bounds of a hundred texts do not meet."""
+    columns: dict[str, Any] = {measure.column: np.full(100, 0.1) for measure in Adversary().measures}
+    columns |= {"lower": np.full(100, lower), "upper": np.full(100, upper), "unconstrained": np.full(100, 0.6)}
+    columns |= {"ratio": columns["lower"] / 0.6, "ratio_upper": columns["upper"] / 0.6}
+    columns |= {"certified": np.full(100, upper - lower < 0.01), "top_changed": np.zeros(100, bool)}
+    return adversary_line(Findings("adversary", Adversary().measures, pa.table(columns), {"epsilon": 0.01}))
+
+
+def test_a_lower_bound_alone_speaks_for_nobody() -> None:
+    """Of a thousand classes hardly any bounds meet: little was found, and much is not ruled out."""
+    line = bracketed(0.05, 0.55)
+    assert line.tone == "unsettled"
+    assert "much more is not ruled out" in line.reading
+    assert "proved, to within .01, for no text: only bounds are known" in line.reading
+    assert "between 0.083 and 0.917" in line.reading
+
+
+def test_bounds_that_hold_attention_in_place_speak_for_it_though_they_do_not_meet() -> None:
+    line = bracketed(0.05, 0.12)
+    assert line.tone == "supports"
+    assert "for no text: only bounds are known" in line.reading
+    assert bracketed(0.05, 0.055).tone == "supports"
+    assert "proved, to within .01, for every text." in bracketed(0.05, 0.055).reading

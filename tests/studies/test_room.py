@@ -109,3 +109,14 @@ def test_a_larger_transformer_and_longer_texts_have_smaller_batches(monkeypatch)
     few = positions(short)
     assert positions(short, "llama-lm") < few <= room.POSITIONS["cpu"]
     assert positions(long) < few
+
+
+def test_the_more_classes_the_fewer_texts_go_together() -> None:
+    def positions(classes: int) -> int:
+        model, encoded = classifier(Architecture(embedding=8), SPLIT, classes)
+        return Room(model, encoded).positions
+
+    assert positions(2) == positions(128) == room.POSITIONS["cpu"]
+    assert positions(256) == room.POSITIONS["cpu"] // 2
+    assert positions(1000) * 1000 < 2 * positions(128) * 128
+    assert positions(5000) == room.FEWEST

@@ -69,6 +69,7 @@ class Adversary(Challenge):
             Measure("certified", "certified", "fraction", "share where the two meet (difference < .01)"),
             Measure("unconstrained", "unconstrained", "mean", "largest JSD with no bound on the prediction"),
             Measure("ratio", "ratio", "mean", "largest JSD reached, as a share of the unconstrained one"),
+            Measure("ratio_upper", "ratio_upper", "mean", "largest JSD possible (proved), as a share of that one too"),
             Measure("top_changed", "top_changed", "fraction", "share where the top token is another one"),
             Measure("decision_kept", "decision_kept", "fraction", "share where the predicted class stays"),
             Measure("searched", "searched_divergence", "mean", f"largest JSD found by the paper's search {near}"),
@@ -94,7 +95,7 @@ class Adversary(Challenge):
             raise InputError("adversary(search=False) needs a subject whose head is affine in the context.")
         free = unconstrained_divergence(weights, mask)
         probabilities = reading.reread(adversarial[:, None].to(weights.dtype))[:, 0].double().softmax(-1)
-        ratio = torch.where(free > 0, lower / free, torch.nan)
+        ratio, possible = (torch.where(free > 0, bound / free, torch.nan) for bound in (lower, upper))
         kept = distribution(probabilities)
         columns = {
             "row": examination.rows,
@@ -105,6 +106,7 @@ class Adversary(Challenge):
             "certified": flags((upper - lower) < 0.01, judged),
             "unconstrained": numbers(free, judged),
             "ratio": numbers(ratio, judged),
+            "ratio_upper": numbers(possible, judged),
             "top_changed": flags(_top(adversarial, mask) != _top(weights, mask), judged),
             "decision_kept": flags(probabilities.argmax(-1) == reading.predicted, judged),
             **({"adversarial_attention": ragged(adversarial, mask)} if self.per_token else {}),

@@ -10,7 +10,9 @@ from attentest.errors import InputError
 
 __all__ = ["MOST_CLASSES", "classes_of", "is_number", "one_spelling"]
 
-MOST_CLASSES = 100
+MOST_CLASSES = 1000
+#: Beyond this many classes there must be several texts of each: else the column holds ids or titles, not classes.
+FEW_CLASSES, TEXTS_OF_EACH = 100, 3
 #: More different fractional numbers than this are a measurement, not classes.
 MOST_FRACTIONS = 20
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,2})?\s*", re.IGNORECASE | re.ASCII)
@@ -49,9 +51,14 @@ def classes_of(labels: Sequence[str], where: str) -> tuple[str, ...]:
             f"The labels in {where} look continuous ({len(classes)} different numbers, such as {classes[0]} "
             f"and {classes[1]}): put them into classes, or name another column with --label-column."
         )
-    if len(classes) > MOST_CLASSES:
+    wrong = None
+    if len(classes) > FEW_CLASSES and len(labels) < TEXTS_OF_EACH * len(classes):
+        wrong = f"have fewer than {TEXTS_OF_EACH} of the {len(labels)} texts each"
+    elif len(classes) > MOST_CLASSES:
+        wrong = f"are more than {MOST_CLASSES}"
+    if wrong is not None:
         raise InputError(
-            f"{len(classes)} classes in {where} are more than {MOST_CLASSES} (such as {_short(classes[0])} "
+            f"{len(classes)} classes in {where} {wrong} (such as {_short(classes[0])} "
             f"and {_short(classes[1])}): merge some, or name another column with --label-column."
         )
     return classes

@@ -22,6 +22,8 @@ _Penalise = Callable[[Float[Tensor, "k rows token"], Float[Tensor, "k rows token
 
 # Weights moved together through all steps: few stay in a core's cache, many make a GPU's steps worth their launch.
 _CELLS = {"cpu": 1 << 15, "cuda": 1 << 23}
+# From so many margins on one product with all of them is faster than one with each.
+_MANY = 8
 _NOWHERE = -690.0  # the logit of padding: softmax makes it 1e-300, whose logarithm is still a number
 
 
@@ -155,8 +157,8 @@ class _AffinePenalty:
         strength: float,
     ) -> None:
         self.epsilon, self.strength = epsilon, strength
-        self.margins = [(z[..., c] - z[..., 0]).contiguous() for c in range(1, z.shape[-1])]
-        self.reference = self._predicted(alpha)
+        self.margins = (z[..., 1:] - z[..., :1]).movedim(-1, 0).contiguous()
+        self.reference = self._predicted(alpha[None])
 
     def __call__(self, weights: Float[Tensor, "k rows token"], gradient: Float[Tensor, "k rows token"]) -> None:
         predicted = self._predicted(weights)
@@ -164,9 +166,15 @@ class _AffinePenalty:
         beyond = difference.abs().sum(-1, keepdim=True) / 2 > self.epsilon
         signs = difference.sign_().mul_(beyond).mul_(0.5 * self.strength)
         slopes = predicted * (signs - (signs * predicted).sum(-1, keepdim=True))
-        for margin, slope in zip(self.margins, slopes[..., 1:, None].unbind(-2), strict=True):
-            gradient.addcmul_(margin, slope, value=-1.0)
+        if len(self.margins) < _MANY:
+            for margin, slope in zip(self.margins, slopes[..., 1:, None].unbind(-2), strict=True):
+                gradient.addcmul_(margin, slope, value=-1.0)
+        else:
+            gradient.sub_(torch.einsum("krc,crt->krt", slopes[..., 1:], self.margins))
 
-    def _predicted(self, weights: Float[Tensor, "*k rows token"]) -> Float[Tensor, "*k rows outcome"]:
-        logits = torch.stack([(weights * margin).sum(-1) for margin in self.margins], -1)
+    def _predicted(self, weights: Float[Tensor, "k rows token"]) -> Float[Tensor, "k rows outcome"]:
+        if len(self.margins) < _MANY:
+            logits = torch.stack([(weights * margin).sum(-1) for margin in self.margins], -1)
+        else:
+            logits = torch.einsum("krt,crt->krc", weights, self.margins)
         return torch.nn.functional.pad(logits, (1, 0)).softmax(-1)

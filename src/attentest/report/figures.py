@@ -31,6 +31,7 @@ __all__ = [
     "POINTS",
     "Palette",
     "agreement_overview",
+    "bounded",
     "certified",
     "divergence_by_max_attention",
     "divergence_histogram",
@@ -169,9 +170,14 @@ def permutation_by_max_attention(permutation: Findings, palette: Palette, wordin
     return _styled(alt.layer(*layers, width=360, height=300))
 
 
-def certified(adversary: Findings) -> bool:
+def bounded(adversary: Findings) -> bool:
     """Whether bounds were proved, as for a head that is affine; otherwise all there is was found by searching."""
     return _holds(adversary, "upper")
+
+
+def certified(adversary: Findings) -> bool:
+    """Whether the bounds meet on every text, so that what was reached is the most there is."""
+    return bounded(adversary) and bool(_judged(adversary.table, "certified")["certified"].all())
 
 
 def searched(adversary: Findings) -> bool:
@@ -186,9 +192,10 @@ def _holds(findings: Findings, column: str) -> bool:
 def divergence_histogram(adversary: Findings, wording: Wording = TEXTS) -> alt.LayerChart:
     """ε-max JSD, filled; where it is certified, what the published search reaches stands beside it, as a line."""
     lower, found = (_judged(adversary.table, name)[name] for name in ("lower", "searched_divergence"))
-    proved = certified(adversary)
-    names = ["found by searching"] if not proved else ["certified", *["found by the search"] * searched(adversary)]
-    edges, reached = np.linspace(0, LN2, 23), "largest" if proved else "largest found"
+    names = ["found by searching"]
+    if bounded(adversary):
+        names = ["certified" if certified(adversary) else "reached", *["found by the search"] * searched(adversary)]
+    edges, reached = np.linspace(0, LN2, 23), "largest" if certified(adversary) else "largest found"
     x = alt.X("x:Q", title=f"{reached} divergence that keeps the prediction (JSD)", scale=_up_to(0.72))
     y = alt.Y("share:Q", stack=None, title=f"share of {wording.units}", axis=alt.Axis(format=".0%", tickCount=5))
     scale = alt.Scale(domain=names, range=["#9DB2C9", INK][: len(names)])
@@ -206,18 +213,24 @@ def divergence_by_max_attention(adversary: Findings, palette: Palette) -> alt.La
     bins = np.minimum((top * 20).astype(int), 19)
     medians = [{"x": (b + 0.5) / 20, "y": np.median(free[bins == b])} for b in np.unique(bins).tolist()]
     x = alt.X("x:Q", title="largest attention weight", scale=_up_to(1), axis=alt.Axis(tickCount=5))
-    how = "certified divergence" if certified(adversary) else "divergence found by searching"
-    y = alt.Y("y:Q", title=f"{how} (JSD)", scale=_up_to(0.72))
+    y = alt.Y("y:Q", title=f"{_reached(adversary)} (JSD)", scale=_up_to(0.72))
     line = alt.Chart(_data(medians)).mark_line(color=INK, strokeWidth=1.6).encode(x, y)
     cap = _reference("y", LN2, "dashed: ln 2, solid: median if the prediction were free")
     points = _points(rows, palette, top, lower).encode(x, y, palette.encoding())
     return _styled(alt.layer(points, line, cap, width=380, height=250))
 
 
+def _reached(adversary: Findings) -> str:
+    """What the largest divergence known is."""
+    if not bounded(adversary):
+        return "divergence found by searching"
+    return "certified divergence" if certified(adversary) else "largest divergence reached"
+
+
 def searched_against_certified(adversary: Findings, palette: Palette) -> alt.LayerChart:
-    """What the published search reaches against the certified maximum: points below the line fall short."""
+    """What the published search reaches against the largest divergence known: points below the line fall short."""
     rows = _judged(adversary.table, "lower", "searched_divergence")
-    x = alt.X("x:Q", title="certified divergence (JSD)", scale=_up_to(0.72))
+    x = alt.X("x:Q", title=f"{_reached(adversary)} (JSD)", scale=_up_to(0.72))
     y = alt.Y("y:Q", title="found by the search (JSD)", scale=_up_to(0.72))
     points = _points(rows, palette, rows["lower"], rows["searched_divergence"])
     diagonal = alt.Chart(_data([{"x": v, "y": v} for v in (0, LN2)])).mark_line(color=MUTED, strokeWidth=1)

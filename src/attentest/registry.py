@@ -9,13 +9,16 @@ import ast
 import dataclasses
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from attentest.errors import InputError, UnknownName
 
-__all__ = ["Named", "Registry", "parameters_of", "text_of"]
+__all__ = ["Named", "Registry", "name_in_words", "parameters_of", "text_of"]
+
+#: Names that people do not write as their parts would have it.
+SPELLED = {"leave one out": "leave-one-out"}
 
 
 class Named(Protocol):
@@ -35,6 +38,28 @@ def text_of(value: Named) -> str:
         if getattr(value, field.name) != _default(field)
     ]
     return f"{value.name}({', '.join(shown)})" if shown else value.name
+
+
+def name_in_words(text: str, among: Iterable[str] | None = None) -> str:
+    """What people call the value that has this text: ``gradient_x_input(n=2)`` is gradient × input (n 2).
+
+    ``among`` are the texts it stands beside: its parameters are left out where none of them has the same name. Of a
+    pair, ``attention~leave_one_out``, it is attention ↔ leave-one-out.
+    """
+    if "~" in text:
+        return " ↔ ".join(name_in_words(part, among) for part in text.split("~"))
+    name, bracket, rest = text.partition("(")
+    plain = name.replace("_x_", " × ").replace("_", " ")
+    plain = SPELLED.get(plain, plain)
+    if not bracket or not (among is None or any(o != text and o.partition("(")[0] == name for o in among)):
+        return plain
+    try:
+        call = ast.parse(f"_({rest}", mode="eval").body
+    except SyntaxError:
+        return f"{plain} ({rest}"
+    given = call.keywords if isinstance(call, ast.Call) else []
+    shown = (f"{field.arg} {ast.unparse(field.value)}".replace("_", " ").replace("'", "") for field in given)
+    return f"{plain} ({', '.join(shown)})"
 
 
 def parameters_of(value: Named) -> dict[str, Any]:

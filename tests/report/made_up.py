@@ -18,7 +18,7 @@ from tests.report.made_up_four import Others, removed, trained
 
 from attentest.challenges import CHALLENGES
 from attentest.registry import parameters_of
-from attentest.report.tables import in_words
+from attentest.report.tables import pair_in_words
 from attentest.store.findings import FindingsWriter, Measure
 from attentest.store.folder import RunFolder
 
@@ -54,9 +54,13 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
         measure
         for pair in PAIRS
         for measure in (
-            Measure(f"{pair}.tau", "tau", "mean", f"Kendall τ of {in_words(pair)}", {"pair": pair}),
+            Measure(f"{pair}.tau", "tau", "mean", f"Kendall τ of {pair_in_words(pair)}", {"pair": pair}),
             Measure(
-                f"{pair}.significant", "significant", "fraction", f"τ significant, {in_words(pair)}", {"pair": pair}
+                f"{pair}.significant",
+                "significant",
+                "fraction",
+                f"τ significant, {pair_in_words(pair)}",
+                {"pair": pair},
             ),
         )
     ),
@@ -75,7 +79,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
             f"{e}.normalised_comprehensiveness",
             "normalised_comprehensiveness",
             "mean",
-            f"comprehensiveness of {in_words(e)} between its limits",
+            f"comprehensiveness of {pair_in_words(e)} between its limits",
             {"explainer": e, "erasure": "delete"},
         )
         for e in ("attention", *EXPLAINERS)
@@ -85,7 +89,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
             f"{e}.average_precision",
             "average_precision",
             "mean",
-            f"average precision of {in_words(e)}",
+            f"average precision of {pair_in_words(e)}",
             {"explainer": e},
         )
         for e in ("attention", *EXPLAINERS)
@@ -104,7 +108,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
             f"{e}.everything.spearman",
             "spearman",
             "mean",
-            f"{in_words(e)} when everything is random",
+            f"{pair_in_words(e)} when everything is random",
             {"explainer": e, "layer": "everything"},
         )
         for e in ("attention", *EXPLAINERS)

@@ -14,7 +14,7 @@ from attentest.challenges.faithfulness import Faithfulness
 from attentest.report.figures import faithfulness_overview, svg
 from attentest.report.judge import judge, weigh
 from attentest.report.page import page
-from attentest.report.saliency import MARKS, RANDOM, Compared, saliency_line, saliency_table, short
+from attentest.report.saliency import MARKS, RANDOM, Compared, saliency_line, saliency_table
 from attentest.store.findings import Findings
 from attentest.studies.execute import execute
 
@@ -68,7 +68,7 @@ def test_the_line_says_where_attention_lies_between_chance_and_the_best_explaine
     assert line.tone == tone
     assert line.estimate.value == pytest.approx((attention - 0.2) / 0.6, abs=0.03)
     assert line.estimate.low < line.estimate.value < line.estimate.high
-    assert "gradient-norm 0.80" in line.reading
+    assert "gradient norm 0.80" in line.reading
     assert "a random order 0.20" in line.reading
     assert line.reading.endswith(".")
     assert line.about == "tokens"
@@ -88,12 +88,12 @@ def test_a_better_attention_than_every_explainer_ranks_first():
 def test_as_much_is_said_only_where_the_interval_holds_it(attention, words):
     line = saliency_line(findings(attention=attention, gradient_norm=0.8, gradient=0.4))
     assert line.tone == "supports"
-    assert f"puts first does {words} for gradient-norm" in line.reading
+    assert f"puts first does {words} for gradient norm" in line.reading
 
 
 def test_those_surely_better_are_named():
     line = saliency_line(findings(attention=0.5, gradient_norm=0.7, occlusion=0.8, gradient=0.4))
-    assert "surely better: gradient-norm; occlusion (made of erasing)." in line.reading
+    assert "surely better: gradient norm; occlusion (made of erasing)." in line.reading
     assert "Attention ranks 3 of 5" in line.reading
 
 
@@ -177,7 +177,7 @@ def test_without_attention_or_anything_to_compare_it_with_there_is_no_line(found
 def test_a_ranking_that_depends_on_the_way_of_erasing_is_owned_up_to():
     turned = saliency_line(findings(attention=(0.7, 0.4), gradient_norm=(0.5, 0.6), gradient=(0.3, 0.3)))
     assert "By mask the ranking is another one" in turned.reading
-    assert "it turns attention before gradient-norm" in turned.reading
+    assert "it turns attention before gradient norm" in turned.reading
     same = saliency_line(findings(attention=(0.7, 0.6), gradient_norm=(0.5, 0.4)))
     assert "By mask the conclusions are the same (τ = 1.00)." in same.reading
     lost = saliency_line(findings(attention=(0.7, 0.4), gradient_norm=(0.5, 0.4), gradient=(0.3, 0.2)))
@@ -186,20 +186,15 @@ def test_a_ranking_that_depends_on_the_way_of_erasing_is_owned_up_to():
 
 def test_the_table_ranks_explainers_and_puts_marks_last():
     table = saliency_table(findings(attention=0.5, gradient_norm=0.7, marks=0.9))
-    assert [row["words"] for row in table["rows"]] == ["gradient-norm", "attention", RANDOM, "marked words"]
+    assert [row["words"] for row in table["rows"]] == ["gradient norm", "attention", RANDOM, "marked words"]
     assert [row["rank"] for row in table["rows"]] == ["1", "2", "3", "–"]
     assert [row["beside"] for row in table["rows"]] == ["surely better", "–", "surely worse", "–"]
     assert WRITTEN == MARKS
 
 
-def test_parameters_are_shown_only_where_they_tell_two_apart():
-    names = ["integrated_gradients(n_steps=8)", "gradient", "gradient(path='full')"]
-    assert [short(name, names) for name in names] == ["integrated-gradients", "gradient", "gradient(path='full')"]
-
-
 def test_the_figure_has_a_dot_for_every_explainer_and_lines_for_chance_and_the_limit():
     text = svg(faithfulness_overview(findings(attention=0.5, gradient_norm=0.7, marks=0.9)))
-    for words in ("attention", "gradient-norm", "marked words", RANDOM, "most found"):
+    for words in ("attention", "gradient norm", "marked words", RANDOM, "most found"):
         assert words in text
 
 

@@ -13,6 +13,7 @@ from attentest.challenges.challenge import Challenge, Examination, flags, number
 from attentest.errors import InputError
 from attentest.measures.capture import captured
 from attentest.measures.rank import kendall, rank_biased_overlap, spearman, top_k_overlap
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
 __all__ = ["Agreement"]
@@ -66,7 +67,7 @@ class Agreement(Challenge):
             ("rank_biased_overlap", "mean", f"rank-biased overlap, p = {self.persistence}"),
         ]
         return tuple(
-            Measure(f"{pair}.{column}", column, statistic, f"{pair}: {words}", {"pair": pair})  # type: ignore[arg-type]
+            Measure(f"{pair}.{column}", column, statistic, f"{name_in_words(pair)}: {words}", {"pair": pair})  # type: ignore[arg-type]
             for pair in self.pairs
             for column, statistic, words in named
         )

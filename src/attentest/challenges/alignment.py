@@ -15,6 +15,7 @@ from attentest.challenges.challenge import Challenge, Examination, ragged, reaso
 from attentest.data.vocabulary import END
 from attentest.explainers import EXPLAINERS
 from attentest.models.subject import Subject
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
 __all__ = ["Alignment"]
@@ -47,7 +48,15 @@ class Alignment(Challenge):
     def measures(self) -> tuple[Measure, ...]:
         """The same ratios for each explainer; an interval draws whole sentences."""
         return tuple(
-            Measure(f"{e}.{name}", column, "ratio", f"{e}: {words}", {"explainer": e}, over, "sentence")
+            Measure(
+                f"{e}.{name}",
+                column,
+                "ratio",
+                f"{name_in_words(e, self.explainers)}: {words}",
+                {"explainer": e},
+                over,
+                "sentence",
+            )
             for name, column, over, words in RATIOS
             for e in self.explainers
         )

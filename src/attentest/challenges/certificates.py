@@ -31,6 +31,7 @@ from attentest.explainers.smooth_grad import SmoothGrad
 from attentest.measures.chance import uniforms
 from attentest.models.copies import copies
 from attentest.models.subject import Reading
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
 
 __all__ = ["Certificates"]
@@ -127,10 +128,10 @@ class Certificates(Challenge):
 
     def _measures(self) -> Iterator[Measure]:
         for explainer in self.explainers:
-            method = EXPLAINERS.parse(explainer)
+            method, called = EXPLAINERS.parse(explainer), name_in_words(explainer, self.explainers)
             for check in (*OWN.get(type(method), ()), *_on_sample(method)):
                 column = "within" if check in LIMITS else "value"
-                words, where = f"{explainer}: {WORDS[check]}", {"explainer": explainer, "check": check}
+                words, where = f"{called}: {WORDS[check]}", {"explainer": explainer, "check": check}
                 yield Measure(f"{explainer}.{check}", column, _statistic(check), words, where)
 
     def examine(self, examination: Examination) -> pa.Table:

@@ -20,6 +20,7 @@ from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import Known, check_erasure, erased
 from attentest.measures.chance import uniforms
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
 
 __all__ = ["MARKS", "Faithfulness"]
@@ -108,9 +109,9 @@ class Faithfulness(Challenge):
         for mode in self.erasures:
             suffix, said = (f".{mode}", f" ({mode})") if len(self.erasures) > 1 else ("", "")
             for name in (*self.explainers, MARKS):
-                where = {"explainer": name, "erasure": mode}
+                where, called = {"explainer": name, "erasure": mode}, name_in_words(name, self.explainers)
                 for column, statistic, words in EACH:
-                    yield Measure(f"{name}.{column}{suffix}", column, statistic, f"{name}: {words}{said}", where)
+                    yield Measure(f"{name}.{column}{suffix}", column, statistic, f"{called}: {words}{said}", where)
             first = {"explainer": self.explainers[0], "erasure": mode}
             for column, statistic, words in BESIDE:
                 yield Measure(f"{column}{suffix}", column, statistic, f"{words}{said}", first)

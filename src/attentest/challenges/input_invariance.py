@@ -18,6 +18,7 @@ from attentest.explainers.precomputed import Precomputed
 from attentest.measures.rank import spearman
 from attentest.models.shifted import Shifted
 from attentest.models.subject import Reading
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
 __all__ = ["InputInvariance"]
@@ -64,8 +65,8 @@ class InputInvariance(Challenge):
     def measures(self) -> tuple[Measure, ...]:
         """How often scores stay, and how alike they are where they do not."""
         return tuple(
-            Measure(f"{e}.{column}", column, statistic, f"{e}: {words}", {"explainer": e})  # type: ignore[arg-type]
-            for e in self.explainers
+            Measure(f"{e}.{column}", column, statistic, f"{called}: {words}", {"explainer": e})  # type: ignore[arg-type]
+            for e, called in ((e, name_in_words(e, self.explainers)) for e in self.explainers)
             for column, statistic, words in (
                 ("invariant", "fraction", f"share of instances whose scores stay within {self.tolerance:.0%}"),
                 ("spearman", "mean", "Spearman ρ of the scores before and after the shift"),

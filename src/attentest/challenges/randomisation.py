@@ -18,6 +18,7 @@ from attentest.explainers.oracle import Oracle
 from attentest.explainers.precomputed import Precomputed
 from attentest.measures.rank import spearman
 from attentest.models.subject import Subject
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
 __all__ = ["Randomisation"]
@@ -65,7 +66,7 @@ class Randomisation(Challenge):
                 f"{explainer}.{layer}.{column}",
                 column,
                 "mean",
-                f"{explainer}: {words} {self._after(layer)}, for these draws",
+                f"{name_in_words(explainer, self.explainers)}: {words} {self._after(layer)}, for these draws",
                 {"explainer": explainer, "layer": layer},
             )
             for explainer in self.explainers

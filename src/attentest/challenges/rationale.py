@@ -16,6 +16,7 @@ from attentest.measures.plausibility import area_under_precision_recall, as_many
 from attentest.measures.random_order import expected_average_precision
 from attentest.measures.rank import average_precision
 from attentest.models.subject import Subject
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
 
 __all__ = ["Rationale"]
@@ -75,7 +76,9 @@ class Rationale(Challenge):
     def measures(self) -> tuple[Measure, ...]:
         """The same numbers for each explainer, what chance would give, and how far people agree."""
         each = [
-            Measure(f"{e}.{column}", column, statistic, f"{e}: {words}", {"explainer": e})
+            Measure(
+                f"{e}.{column}", column, statistic, f"{name_in_words(e, self.explainers)}: {words}", {"explainer": e}
+            )
             for column, statistic, words in EACH
             for e in self.explainers
         ]

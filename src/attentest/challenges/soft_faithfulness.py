@@ -14,6 +14,7 @@ from torch import Tensor
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
 from attentest.errors import InputError
 from attentest.measures.chance import permutations, uniforms
+from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
 __all__ = ["SoftFaithfulness"]
@@ -47,7 +48,7 @@ class SoftFaithfulness(Challenge):
     def measures(self) -> tuple[Measure, ...]:
         """Both numbers for every explainer, beside its own scores shuffled."""
         return tuple(
-            Measure(f"{e}.{column}", column, "mean", f"{e}: {words}", {"explainer": e})
+            Measure(f"{e}.{column}", column, "mean", f"{name_in_words(e, self.explainers)}: {words}", {"explainer": e})
             for e in self.explainers
             for column, words in (
                 ("soft_comprehensiveness", "soft comprehensiveness (0 nothing lost, 1 as much as without any word)"),

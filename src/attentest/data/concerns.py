@@ -22,7 +22,7 @@ def concerns_of_labels(keys: Sequence[object], labels: Sequence[str]) -> Iterato
     if len(counts) > 1 and count >= MOST_OF_ONE * len(labels):
         yield (
             f"labels are strongly imbalanced: {count / len(labels):.0%} of {len(labels)} rows are {most!r}, "
-            f"{few / len(labels):.1%} are {least!r}. Always saying {most!r} is as often right: compare accuracy"
+            f"{few / len(labels):.1%} are {least!r}. A model that always says {most!r} has that accuracy"
         )
     several: dict[object, set[str]] = {}
     for key, label in zip(keys, labels, strict=True):

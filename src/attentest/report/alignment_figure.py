@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.report.figures import COLOURS, GRID, INK, THEME
-from attentest.report.tables import in_words, visible_token
+from attentest.report.tables import pair_in_words, visible_token
 from attentest.store.findings import Findings
 
 __all__ = ["alignment_map", "heat_map", "shown_sentence"]
@@ -69,7 +69,7 @@ def heat_map(
         "s:O", title="source", axis=_axis(source, orient="top", labelAngle=-50, labelAlign="left", labelOffset=-4)
     )
     y = alt.Y("t:O", title="translation", axis=_axis(target))
-    title = in_words(explainer) if weights else f"{in_words(explainer)}, of the highest"
+    title = pair_in_words(explainer) if weights else f"{pair_in_words(explainer)}, of the highest"
     shade = alt.Color(
         "score:Q",
         scale=alt.Scale(domain=[0, 1], range=["#FFFFFF", "#9CC7E6", COLOURS[0], "#08304F"], interpolate="rgb"),

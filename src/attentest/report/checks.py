@@ -16,8 +16,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from attentest.registry import name_in_words
 from attentest.report.certificates import ABSORBING, OUTCOMES, Check, figure
-from attentest.report.saliency import short
 from attentest.report.tables import visible
 from attentest.report.verdict import wording_of
 from attentest.store.findings import Findings, Measure
@@ -92,7 +92,7 @@ def checked(
         by_name[name] = list(_sentences(dict(_values(certificates, name)), wording))
     for name, check in _random(randomisation):
         by_name.setdefault(name, []).append(check)
-    return [Checked(short(name, list(by_name)), tuple(checks)) for name, checks in by_name.items() if checks]
+    return [Checked(name_in_words(name, list(by_name)), tuple(checks)) for name, checks in by_name.items() if checks]
 
 
 def _values(certificates: Findings | None, explainer: str) -> Iterator[tuple[str, Values]]:

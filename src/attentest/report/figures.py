@@ -21,8 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import vl_convert
 
-from attentest.report.saliency import RANDOM, REMOVED, Compared, short
-from attentest.report.tables import in_words, visible
+from attentest.registry import name_in_words
+from attentest.report.saliency import RANDOM, REMOVED, Compared
+from attentest.report.tables import pair_in_words, visible
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate, estimate
 from attentest.tasks import TEXTS, Wording
@@ -257,7 +258,7 @@ def agreement_overview(agreement: Findings, wording: Wording = TEXTS) -> alt.Lay
 
 def _titled(pair: str) -> str:
     """The pair in words; the paper's control is called so."""
-    return in_words(pair) + (" (control)" if pair == "gradient~leave_one_out" else "")
+    return pair_in_words(pair) + (" (control)" if pair == "gradient~leave_one_out" else "")
 
 
 def rationale_precision(rationale: Findings) -> alt.LayerChart:
@@ -282,7 +283,7 @@ def _each_explainer(rationale: Findings, column: str) -> Rows:
     names = pc.unique(rationale.table["explainer"]).to_pylist()
     rows = [
         _interval(rationale, Measure("", column, "mean", "", {"explainer": name}), None)
-        | {"what": short(name, names), "class": ALL}
+        | {"what": name_in_words(name, names), "class": ALL}
         for name in names
     ]
     return sorted(rows, key=lambda row: -(row["value"] or 0))

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from rich.table import Table
 from rich.text import Text
 
-from attentest.report.saliency import ATTENTION, BESIDE, beside, place, short
+from attentest.registry import name_in_words
+from attentest.report.saliency import ATTENTION, BESIDE, beside, place
 from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, wording_of
@@ -112,7 +113,7 @@ class Marked:
             name = standing.name
             apart = 0 if name == ATTENTION else self.ranking.told_apart(name, ATTENTION)
             area, *overlaps = (self._summed(column, name) for column in (AREA, *self.columns))
-            yield Row(short(name, self.names), standing, apart, area, tuple(overlaps))
+            yield Row(name_in_words(name, self.names), standing, apart, area, tuple(overlaps))
         if has_ceiling(self.findings):
             yield Row(CEILING, None, 0, None, tuple(self._summed(f"ceiling_{c}", self.names[0]) for c in self.columns))
 
@@ -132,7 +133,7 @@ class Marked:
         if self.few:
             return f"{self.ranking.judged} {wording.wholes} are too few to rank explainers by."
         better = [
-            short(one.name, self.names)
+            name_in_words(one.name, self.names)
             for one in self.ranking.standings
             if self.ranking.told_apart(one.name, ATTENTION) > 0
         ]
@@ -170,7 +171,7 @@ def rationale_line(rationale: Findings, planted: bool, wording: Wording = TEXTS)
     others = [(n, estimate(rationale, f"{n}.average_precision").value) for n in names if n != ATTENTION]
     best = max(others, key=lambda pair: pair[1], default=None)
     beside = f"A random order reaches {chance.value:.2f}"
-    beside += f", {short(best[0], names)} {best[1]:.2f}." if best else "."
+    beside += f", {name_in_words(best[0], names)} {best[1]:.2f}." if best else "."
     if (marked := Marked.of(rationale)) is not None:
         beside = " ".join(filter(None, (beside, marked.ranked(wording), "" if planted else marked.ceiling(wording))))
     if not planted:

@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import pyarrow.compute as pc
 
+from attentest.registry import name_in_words
 from attentest.report.figures import COLOURS, MUTED, PALE, THEME
-from attentest.report.saliency import short
 from attentest.report.tables import visible
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate, estimate
@@ -24,7 +24,7 @@ def randomisation_curve(randomisation: Findings) -> alt.LayerChart:
     cascade = randomisation.parameters["cascade"]
     steps = dict(sorted({(row["step"], row["layer"]) for row in table.select(["step", "layer"]).to_pylist()}))
     names = pc.unique(table["explainer"]).to_pylist()
-    called = {name: visible(short(name, names), 40) for name in names}
+    called = {name: visible(name_in_words(name, names), 40) for name in names}
     stages = [_stage(layer, step, cascade) for step, layer in steps.items()]
     rows: list[dict[str, Any]] = []
     for name in names:

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.report.tables import in_words, interval_of, value_of
+from attentest.registry import name_in_words
+from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.statistics.bootstrap import resampled_means
@@ -32,7 +33,6 @@ __all__ = [
     "place",
     "saliency_line",
     "saliency_table",
-    "short",
 ]
 
 #: How the findings call the order that puts marked words first, and how a random order is called here.
@@ -204,7 +204,7 @@ class Compared:
             for column in (REMOVED, KEPT, "until_flip")
         )
         flipped = None if random else self._summed(self.values("flipped", name), "fraction")
-        words = {RANDOM: RANDOM, MARKS: "marked words"}.get(name) or short(name, self.names)
+        words = {RANDOM: RANDOM, MARKS: "marked words"}.get(name) or name_in_words(name, self.names)
         return Row(words, "" if random else self.kind(name), standing, apart, removed, kept, until, flipped)
 
     def _summed(self, values: np.ndarray, statistic: str = "mean") -> Estimate:
@@ -222,7 +222,9 @@ class Compared:
     def turned(self) -> Iterator[str]:
         """The same in words."""
         for way, other in () if self.few else self.depends():
-            turned = "; ".join(f"{short(a, self.names)} before {short(b, self.names)}" for a, b in other.reversed)
+            turned = "; ".join(
+                f"{name_in_words(a, self.names)} before {name_in_words(b, self.names)}" for a, b in other.reversed
+            )
             tau = f"(τ = {other.tau.value:.2f})"
             if turned:
                 yield f"By {way} the ranking is another one {tau}: it turns {turned}."
@@ -236,20 +238,13 @@ def _first(rows: pa.Table, column: str) -> bool:
     return column in rows.column_names and bool(rows[column][0].as_py())
 
 
-def short(name: str, names: list[str]) -> str:
-    """An explainer's name without its parameters, unless another one differs only in them."""
-    plain = name.partition("(")[0]
-    alone = sum(other.partition("(")[0] == plain for other in names) < 2
-    return in_words(plain) if alone else name
-
-
 def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | None:
     """Does erasing what attention puts first do as much as erasing what saliency puts first?"""
     compared = Compared.of(faithfulness)
     if compared is None or compared.ranking is None:
         return None
     ranking, share, best = compared.ranking, compared.share, compared.best
-    named = short(best, compared.names)
+    named = name_in_words(best, compared.names)
     named = f"{named}, the best of those without a sign that are not made of erasing" if compared.fair else named
     sure = [] if compared.few else [name for name in compared.names if name != ATTENTION]
     better = [name for name in sure if ranking.told_apart(name, RANDOM) > 0]
@@ -278,26 +273,26 @@ def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | No
     if tone == "supports" and ahead:
         # As good as its like is not good: others find words that matter more, if only by knowing what speaks for.
         tone = "mixed"
-        names = ", ".join(short(name, compared.names) for name in ahead)
+        names = ", ".join(name_in_words(name, compared.names) for name in ahead)
         reading = (
             f"{erasing} does {as_much} for {named}, but methods that tell "
             f"what speaks for a class from what speaks against it, and are not made of erasing, find more: {names}."
         )
     own, leader, chance = (ranking[name].mean.value for name in (ATTENTION, best, RANDOM))
     reading += (
-        f" {compared.limits(wording)}: attention {own:.2f}, {short(best, compared.names)} {leader:.2f}, "
+        f" {compared.limits(wording)}: attention {own:.2f}, {name_in_words(best, compared.names)} {leader:.2f}, "
         f"a random order {chance:.2f}. {_ranked(compared, ranking, wording)}"
     )
     reading = " ".join([reading, *compared.turned()])
     return Line(
         "saliency",
         f"Does erasing attention's top {wording.items} do as much as erasing saliency's? (faithfulness)",
-        f"{share} of the way from a random order to {short(best, compared.names)}",
+        f"{share} of the way from a random order to {name_in_words(best, compared.names)}",
         reading,
         tone,
         share,
         "tokens",
-        tuple(short(name, compared.names) for name in better),
+        tuple(name_in_words(name, compared.names) for name in better),
     )
 
 
@@ -309,7 +304,7 @@ def _ranked(compared: Compared, ranking: Ranking, wording: Wording) -> str:
     groups: dict[str, list[str]] = {"": [], KINDS["signed"]: [], KINDS["made_of_erasure"]: []}
     for name in compared.names:
         if ranking.told_apart(name, ATTENTION) > 0:
-            groups[compared.kind(name)[-1:]].append(short(name, compared.names))
+            groups[compared.kind(name)[-1:]].append(name_in_words(name, compared.names))
     notes = ("", " (with a sign)", " (made of erasing)")
     better = [f"{', '.join(names)}{note}" for names, note in zip(groups.values(), notes, strict=True) if names]
     who = f"surely better: {'; '.join(better)}" if better else "none is surely better"

@@ -18,6 +18,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from attentest.registry import name_in_words
 from attentest.report.verdict import Measured, Verdict, task_of, wording_of
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
@@ -30,9 +31,9 @@ __all__ = [
     "also_rows",
     "also_table",
     "heat_line",
-    "in_words",
     "interval_of",
     "measures_table",
+    "pair_in_words",
     "reasons",
     "render",
     "value_of",
@@ -81,9 +82,9 @@ def visible_token(token: str, longest: int | None = None) -> str:
     return visible(token, longest) if token.strip(" ") else "␣" * len(token) or "∅"
 
 
-def in_words(name: str) -> str:
-    """A pair's or explainer's name as a reader writes it: ``attention ↔ leave-one-out``."""
-    return visible(name).replace("~", " ↔ ").replace("_", "-")
+def pair_in_words(pair: str) -> str:
+    """A pair of explainers, or one, as a reader writes it: ``attention ↔ leave-one-out``."""
+    return visible(name_in_words(pair))
 
 
 #: By statistic: what a number is multiplied with, and its decimals.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attentest.errors import InputError
-from attentest.report.tables import in_words, visible, visible_token
+from attentest.report.tables import pair_in_words, visible, visible_token
 from attentest.store.atomic import write_text
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Translation:
 
         nothing = np.zeros((len(self.words), len(self.tokens)), bool)
         images = {
-            in_words(name): "data:image/svg+xml;base64,"
+            pair_in_words(name): "data:image/svg+xml;base64,"
             + base64.b64encode(svg(heat_map(self.tokens, self.words, np.array(rows), nothing, name)).encode()).decode()
             for name, rows in self.scores.items()
             if rows

@@ -39,7 +39,7 @@ def applicable(
         elif challenge in usual.challenges:
             passed_over[text_of(challenge)] = reason
         else:
-            raise NotApplicable(f"Challenge {challenge.name!r} does not apply: {reason}.")
+            raise NotApplicable(f"Challenge {challenge.name!r} does not apply: {reason}. Leave it out.")
     return wanted, passed_over, _left_out(wanted.values(), usual, model)
 
 
@@ -84,6 +84,6 @@ def _left_out(challenges: Iterable[Challenge], usual: Usual, model: Subject) -> 
             if (reason := EXPLAINERS.parse(explainer).objection(model)) is None:
                 continue
             if challenge not in usual.explained:
-                raise NotApplicable(f"Challenge {challenge.name!r}: {explainer!r} does not apply: {reason}.")
+                raise NotApplicable(f"Challenge {challenge.name!r}: {explainer!r} does not apply: {reason}. Leave it out.")
             found[explainer] = reason
     return found

@@ -84,6 +84,8 @@ def _left_out(challenges: Iterable[Challenge], usual: Usual, model: Subject) -> 
             if (reason := EXPLAINERS.parse(explainer).objection(model)) is None:
                 continue
             if challenge not in usual.explained:
-                raise NotApplicable(f"Challenge {challenge.name!r}: {explainer!r} does not apply: {reason}. Leave it out.")
+                raise NotApplicable(
+                    f"Challenge {challenge.name!r}: {explainer!r} does not apply: {reason}. Leave it out."
+                )
             found[explainer] = reason
     return found

@@ -19,6 +19,7 @@ from attentest.cli.main import app
 from attentest.errors import InputError, NotApplicable
 from attentest.explaining import explain, explain_translation
 from attentest.registry import text_of
+from attentest.report.answer import LINES
 from attentest.report.page import page
 from attentest.store.findings import FindingsWriter
 from attentest.store.folder import RunFolder
@@ -61,6 +62,11 @@ def test_a_limit_counts_sentences_and_rows_are_their_steps(audited):
 
 def test_the_verdict_speaks_of_steps(audited, capsys):
     audited.show()
+    answer = capsys.readouterr().out.splitlines()
+    assert len(answer) <= LINES
+    assert all(1 <= len(line.short.split()) <= 5 for line in audited.verdict.lines)
+    assert sum(any(line.short in row for line in audited.verdict.lines) for row in answer) >= 10
+    audited.show(details=True)
     said = " ".join(capsys.readouterr().out.split())
     assert re.search(r"On \d+ to 28 steps of 4 sentences", said)
     assert not re.search(r"\binstances\b", audited.verdict.closing)

@@ -42,19 +42,25 @@ class Audit:
         """The page."""
         return self.folder.path / "report.html"
 
-    def show(self) -> None:
-        """Print the verdict, what was checked of the explainers and, where words are marked, their ranking by them."""
+    def show(self, *, details: bool = False) -> None:
+        """Print the answer in 25 lines or, with ``details``, every line in full and what was checked of explainers."""
         from rich.console import Console
+        from rich.text import Text
 
+        from attentest.report.answer import answer
         from attentest.report.checks import checks_terminal
         from attentest.report.marks import marks_terminal
         from attentest.report.tables import verdict_summary
 
-        console = Console()
+        console = Console(highlight=False)
+        if not details:
+            console.print(answer(self.verdict, self.report), soft_wrap=True)
+            return
         console.print(verdict_summary(self.verdict))
         for table in (marks_terminal(self.folder), checks_terminal(self.folder)):
             if table is not None:
                 console.print(table)
+        console.print(Text(f"Run     {self.folder.path}\nReport  {self.report}"), soft_wrap=True)
 
     def to_record(self) -> dict[str, Any]:
         """The verdict and every measure as plain values."""

@@ -14,6 +14,7 @@ import pytest
 
 from attentest.catalogue import KINDS
 from attentest.cli import main
+from attentest.report.answer import LINES
 
 FAST = ["--encoder", "bilstm(hidden=6)", "--embedding", "8", "--epochs", "1", "--tokenizer", "whitespace"]
 QUICK = [*FAST, "--challenge", "adversary(steps=10)", "--challenge", "agreement", "--challenge", "uniform"]
@@ -65,6 +66,11 @@ def test_a_three_class_file_audits_with_no_flags_but_data(run, tmp_path):
     code, out, err = run("audit", "--data", data, *QUICK)
     assert code == 0, err
     assert "Report" in out
+    assert len(out.splitlines()) <= LINES
+    again, full, _ = run("audit", "--data", data, "--details", *QUICK)
+    assert again == 0
+    assert "What it says" in full
+    assert full.splitlines()[-1] == out.splitlines()[-1]
     report = next(tmp_path.glob("runs/*/report.html")).read_text(encoding="utf-8")
     assert "fine" in report
 

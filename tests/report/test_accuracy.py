@@ -65,8 +65,9 @@ def test_steps_of_one_sentence_do_not_count_as_many_texts() -> None:
     assert accuracy_line(instances(labels, predicted, together)).tone == "unsettled"
 
 
-def test_rows_without_a_prediction_are_left_out() -> None:
-    found = instances(IMBALANCED, IMBALANCED)
-    lacking = pa.array([None if i == 0 else True for i in range(200)])
-    table = found.table.set_column(2, "correct", lacking)
+def test_rows_that_were_not_judged_are_left_out() -> None:
+    found = instances(IMBALANCED, [*[1] * 30, *IMBALANCED[30:]])
+    refused = pa.array(["not finite" if i < 30 else None for i in range(200)])
+    table = found.table.append_column("not_judged", refused)
+    assert accuracy_line(found).tone == "unsettled"
     assert accuracy_line(Findings("instances", found.measures, table)).tone == "context"

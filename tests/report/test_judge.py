@@ -104,8 +104,8 @@ def test_the_answer_is_no_better_than_the_worst_of_what_it_rests_on(tones):
 
 def test_only_what_beats_a_random_order_is_shown_in_place_of_attention():
     against = weigh(lines(uniform="against"))
-    assert "Show nothing instead" in _reason(against).why
-    assert _reason(against, ("gradient", "lrp")).why.endswith("more than a random order: gradient, lrp.")
+    assert "Show nothing instead" in _reason(against).words
+    assert _reason(against, ("gradient", "lrp")).words.endswith("more than a random order: gradient, lrp.")
 
 
 def test_a_verdict_names_three_readers_and_its_limits(finished):
@@ -156,6 +156,8 @@ def test_every_line_has_an_interval_a_count_and_plain_words(finished):
         assert found.estimate.judged > 0
         assert found.estimate.low <= found.estimate.value <= found.estimate.high
         assert found.reading.endswith(".")
+        assert 1 <= len(found.short.split()) <= 5
+        assert found.short.endswith(("?", ")"))
 
 
 def test_attention_over_sentences_is_spoken_of_as_such(finished, tmp_path):
@@ -166,9 +168,9 @@ def test_attention_over_sentences_is_spoken_of_as_such(finished, tmp_path):
         record["fields"]["model"]["structure"], record["fields"]["site"] = "hierarchical", site
         run._write(record)
         verdict = judge(run)
-        lines = [text for line in verdict.lines for text in (line.question, line.result, line.reading)]
+        lines = [text for line in verdict.lines for text in (line.question, line.short, line.result, line.reading)]
         told[site] = " ".join(
-            [verdict.headline, *lines, *(f"{g.goal} {g.why}" for g in verdict.goals), verdict.closing]
+            [verdict.headline, *lines, *(f"{g.goal} {g.short} {g.words}" for g in verdict.goals), verdict.closing]
         )
     assert not re.search(r"\b(words?|tokens?)\b", told[""])
     assert "which input sentences mattered" in told[""]

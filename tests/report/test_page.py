@@ -43,7 +43,7 @@ def test_the_page_says_the_whole_verdict(report: Path) -> None:
     outline = Outline(report.read_text("utf-8"))
     said = [verdict.headline, verdict.closing, *verdict.limits]
     said += [part for line in verdict.lines for part in (line.question, line.result, line.reading)]
-    said += [part for goal in verdict.goals for part in (goal.goal, goal.reader, goal.why)]
+    said += [part for goal in verdict.goals for part in (goal.goal, goal.reader, goal.words)]
     for words in said:
         assert words in outline.text
     for words in ("speaks against it", "mixed", "speaks for it", "for context", "With care", "Cannot say"):

@@ -111,7 +111,10 @@ def test_signed_explainers_and_those_made_of_erasing_are_ranked_but_not_compared
     assert "find more: lrp." in line.reading
     assert line.estimate.value == pytest.approx(0.3 / 0.35, abs=0.03)
     assert "to gradient" in line.result
-    assert line.better == ("gradient", "lrp", "leave-one-out", "occlusion")
+    assert line.better == ("occlusion", "lrp", "leave-one-out", "gradient")
+    assert line.rival is not None
+    assert (line.rival.name, line.rival.ahead) == ("lrp", True)  # the best that is not made of erasing
+    assert line.rival.estimate.value > line.rival.attention.value
     table = saliency_table(found)
     assert {row["words"]: row["kind"] for row in table["rows"]} == {
         "occlusion": "±e", "lrp": "±", "leave-one-out": "e", "gradient": "", "attention": "", RANDOM: ""
@@ -198,10 +201,10 @@ def test_the_figure_has_a_dot_for_every_explainer_and_lines_for_chance_and_the_l
         assert words in text
 
 
-def test_erasure_can_lower_what_stands_for_tokens_and_never_raise_it():
+def test_erasure_can_lower_the_answer_and_never_raise_it():
     from tests.report.test_judge import lines
 
-    assert weigh(lines(stands="supports", saliency="against")).stands == "mixed"
+    assert weigh(lines(stands="supports", saliency="against")).agrees == "mixed"
     assert weigh(lines(stands="mixed", saliency="supports")).stands == "mixed"
 
 

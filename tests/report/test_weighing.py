@@ -91,7 +91,7 @@ def test_a_caution_brings_its_words() -> None:
     for caution in cautions():
         found = bounded(yes, caution.goal, lines(**{caution.line: caution.tone}))
         assert found.answer == caution.best
-        assert caution.why in found.why
+        assert caution.why in found.words
         spoken = {other.tone for other in cautions() if (other.line, other.goal) == (caution.line, caution.goal)}
         for tone in {"supports", "mixed", "unsettled", "context", "against"} - spoken:
             assert bounded(yes, caution.goal, lines(**{caution.line: tone})) == yes
@@ -147,7 +147,7 @@ def test_no_answer_contradicts_a_line_it_rests_on(tones: dict[str, str]) -> None
         assert not (against and goal.answer == "yes")
         if goal.answer == "with care" and number < 2:
             named = [c.why for c in cautions() if c.line in against and c.tone == "against" and c.goal == "reason"]
-            assert all(why in goal.why for why in named)
+            assert all(why in goal.words for why in named)
         if number == 2:
             assert goal.answer != "yes"
             assert not (against and goal.answer == "with care")

@@ -86,6 +86,7 @@ def audit(
     device: o.Device = "auto",
     runs: o.Runs = DEFAULT_RUNS,
     fresh: o.Fresh = False,
+    details: Annotated[bool, typer.Option("--details", help="Print every line of evidence in full.")] = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -111,10 +112,10 @@ def audit(
     done = finish(run, runs, device=device, fresh=fresh, progress=terminal)
     if as_json:
         typer.echo(json.dumps(done.to_record(), ensure_ascii=False, indent=1))
+    elif quiet:
+        typer.echo(f"{done.verdict.headline}\nRun     {done.folder.path}\nReport  {done.report}")
     else:
-        typer.echo(done.verdict.headline) if quiet else done.show()
-        typer.echo(f"Run     {done.folder.path}")
-        typer.echo(f"Report  {done.report}")
+        done.show(details=details)
     if failed := failures(done.folder.record):
         for line in failed:
             typer.echo(line, err=True)

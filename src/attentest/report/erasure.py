@@ -61,7 +61,7 @@ def order_line(flip_sets: Findings, on_words: Estimate | None = None, wording: W
     # A large weight is a large part of the output whatever it stands on: this can speak against attention, not for it.
     tone: Tone = tone_of("order", share)
     told = freedom(
-        tone, said(words, tone, share, wording), on_words, f"Removed are weights of {wording.items}", wording
+        tone, said(words, "order", tone, share, wording), on_words, f"Removed are weights of {wording.items}", wording
     )
     shown: Tone = "context" if told.tone == "supports" else told.tone
     orders = ("attention", "gradient_x_attention", "random")
@@ -74,7 +74,18 @@ def order_line(flip_sets: Findings, on_words: Estimate | None = None, wording: W
     )
     question = "Do the largest weights hold the decision? (flip sets)"
     result = f"{share} of the way from a random order to the smallest set"
-    return Line("order", question, result, reading, shown, share, "states", held=told.held)
+    return Line(
+        "order",
+        question,
+        result,
+        reading,
+        shown,
+        share,
+        "states",
+        "Do large weights decide?",
+        scale="order",
+        held=told.held,
+    )
 
 
 def _share(flip_sets: Findings) -> Estimate | None:

@@ -44,11 +44,21 @@ def needed_line(trained_uniform: Findings, seeds: Seeds | None, wording: Wording
         tone = "unsettled"
         doubt = f"Other seeds of the model do better than this one ({usual:.3f} in the mean): its loss may be luck."
     reading = (
-        f"{doubt or said(words, tone, lost, wording)} Accuracy {own.value:.3f} with attention, {even.value:.3f} "
-        "without. This is about the task, not about what this model does with its attention."
+        f"{doubt or said(words, 'lost', tone, lost, wording)} Accuracy {own.value:.3f} with attention, "
+        f"{even.value:.3f} without. This is about the task, not about what this model does with its attention."
     )
     question = "Is attention needed at all? (trained with uniform weights)"
-    return Line("needed", question, f"{lost} of accuracy lost".replace("-", "−"), reading, tone, lost, "states")
+    return Line(
+        "needed",
+        question,
+        f"{lost} of accuracy lost".replace("-", "−"),
+        reading,
+        tone,
+        lost,
+        "states",
+        "Is attention needed?",
+        scale="lost",
+    )
 
 
 def luck_line(seed_variance: Findings, seeds: Seeds, wording: Wording = TEXTS) -> Line:
@@ -59,16 +69,17 @@ def luck_line(seed_variance: Findings, seeds: Seeds, wording: Wording = TEXTS) -
         "against": f"Another training would more often than not put another {wording.item} first: what is shown is "
         "this training’s, not the task’s.",
         "mixed": f"Another training would often put another {wording.item} first.",
+        "unsettled": "The interval crosses a threshold: more seeds would tell.",
     }
     tone = tone_of("luck", changed)
     spread = f" ({seeds.each_jsd.min():.2f} to {seeds.each_jsd.max():.2f} by seed)" if seeds.others > 1 else ""
     reading = (
-        f"{said(words, tone, changed, wording)} From seed to seed attention moves by a JSD of {seeds.jsd.value:.2f}"
-        f"{spread}, predictions by a TVD of {seeds.tvd.value:.3f}."
+        f"{said(words, 'luck', tone, changed, wording)} From seed to seed attention moves by a JSD of "
+        f"{seeds.jsd.value:.2f}{spread}, predictions by a TVD of {seeds.tvd.value:.3f}."
     )
     question = "How much of attention is luck? (other seeds)"
     result = f"{changed} of other seeds put another {wording.item} first ({seeds.others} of them)"
-    return Line("luck", question, result, reading, tone, changed, "setting")
+    return Line("luck", question, result, reading, tone, changed, "setting", "Do other seeds look elsewhere?")
 
 
 def carries_line(guide: Findings, seeds: Seeds | None, wording: Wording = TEXTS) -> Line:
@@ -87,12 +98,20 @@ def carries_line(guide: Findings, seeds: Seeds | None, wording: Wording = TEXTS)
         tone = "context"
         doubt = "The simple model does as well as this one without any weights, so that there was nothing to gain."
     reading = (
-        f"{doubt or said(words, tone, gained, wording)} Beside weights that it learns itself it gains {_signed(own)}, "
-        f"beside an adversary’s {_signed(adversary)}."
+        f"{doubt or said(words, 'gained', tone, gained, wording)} Beside weights that it learns itself it gains "
+        f"{_signed(own)}, beside an adversary’s {_signed(adversary)}."
     )
     question = "Do the weights help another model? (guide of a simple one)"
     return Line(
-        "carries", question, f"{_signed(gained)} accuracy over uniform weights", reading, tone, gained, "tokens"
+        "carries",
+        question,
+        f"{_signed(gained)} accuracy over uniform weights",
+        reading,
+        tone,
+        gained,
+        "tokens",
+        "Do weights help another model?",
+        scale="gained",
     )
 
 
@@ -103,6 +122,7 @@ def unique_line(
     wording: Wording = TEXTS,
 ) -> Line | None:
     """Could a whole model attend otherwise and predict the same? Read against what another seed does."""
+    short = "Could models attend elsewhere?"
     question = "Could a model be trained to attend otherwise, with the same predictions? (trained adversary)"
     least = weights_of(adversarial_training)[0]
     reach = Reach.of(adversarial_training, seed_variance)
@@ -113,7 +133,7 @@ def unique_line(
             "close as another seed’s is not known."
         )
         result = f"JSD {jsd.value:.3f} at TVD {tvd} (λ = {least})"
-        return Line("unique", question, result, reading, "context", tvd, "states") if tvd.judged else None
+        return Line("unique", question, result, reading, "context", tvd, "states", short) if tvd.judged else None
     if reach.excess.high > 0:
         smaller = "a smaller λ, or " if float(least) > 0 else ""
         reading = (
@@ -122,14 +142,14 @@ def unique_line(
             "training there would be something to compare."
         )
         result = f"{_signed(reach.excess)} TVD of the closest adversary beyond another seed’s"
-        return Line("unique", question, result, reading, "unsettled", reach.excess, "states")
+        return Line("unique", question, result, reading, "unsettled", reach.excess, "states", short)
     words = {
         "supports": "No: adversaries whose predictions stay as close as another seed’s attend hardly further away.",
         "against": "Yes: adversaries attend far further away than another seed, and their predictions stay as close.",
         "mixed": "In part: adversaries attend further away than another seed, and their predictions stay as close.",
     }
     tone: Tone = tone_of("free", reach.share)
-    reading = said(words, tone, reach.share, wording)
+    reading = said(words, "free", tone, reach.share, wording)
     if tone_of("free", reach.trained) != tone:
         tone = "unsettled"
         reading = (
@@ -152,7 +172,7 @@ def unique_line(
         f"{reach.reached:.2f}; another seed has {reach.jsd:.2f}."
     )
     result = f"{reach.share} of the way from another seed’s attention to a wholly different one"
-    return Line("unique", question, result, reading, tone, reach.share, "states")
+    return Line("unique", question, result, reading, tone, reach.share, "states", short, scale="free")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,16 @@ def gating_line(gating: Findings, wording: Wording = TEXTS) -> Line:
         told, result = gate, f"{gate} of {wording.units} are gated"
         reading = _of_one_text(gate, estimate(gating, "rest_jsd"), wording)
     question = f"Does a {wording.item}'s weight depend on its own state alone? (gating)"
-    return Line("gating", question, result, reading, "context", told, "setting")
+    return Line(
+        "gating",
+        question,
+        result,
+        reading,
+        "context",
+        told,
+        "setting",
+        "Does the query move it?" if asked else "Is it a gate?",
+    )
 
 
 def _of_one_text(gate: Estimate, rest: Estimate, wording: Wording) -> str:

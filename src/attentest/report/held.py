@@ -78,7 +78,9 @@ def held_line(instances: Findings, wording: Wording = TEXTS) -> Line | None:
         "prompt, a second text): what is said of its weights is said of the rest."
     )
     question = f"How much of this attention lies on {wording.items}?"
-    return Line("held", question, f"{share} of it", reading, "context", share, "setting")
+    return Line(
+        "held", question, f"{share} of it", reading, "context", share, "setting", f"How much on {wording.items}?"
+    )
 
 
 def dependence(
@@ -89,7 +91,7 @@ def dependence(
     if tone == "against" and share is not None and share.value < HALF:
         hardly = f"the prediction could hardly change, whichever {wording.item} gets which weight."
         return Reading("unsettled", f"{_mostly_held(share, wording)} {hardly}", held=True)
-    return Reading(tone, said(words, tone, found, wording))
+    return Reading(tone, said(words, key, tone, found, wording))
 
 
 def _mostly_held(share: Estimate, wording: Wording) -> str:

@@ -6,12 +6,14 @@ How the lines are weighed against each other stands in weighing.py; here every g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from attentest.errors import StorageError
 from attentest.report.also import also_measured
 from attentest.report.held import why_open
 from attentest.report.lines import lines_of
+from attentest.report.next_steps import next_steps
 from attentest.report.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.report.verdict import Goal, Line, Open, Verdict, task_of, wording_of
 from attentest.report.weighing import (
@@ -63,7 +65,8 @@ def judge(run: RunFolder) -> Verdict:
     also = tuple(also_measured(run, {line.findings for line in lines}))
     limits = (*failures(run.record), *LIMITS, *((FORCED, TOGETHER) if task_of(fields).writes else ()))
     headline = headline_of(goals, weighed, fields.get("challenges"), wording)
-    return Verdict(headline, lines, goals, closing, limits, also)
+    steps = tuple(next_steps(lines, goals, weighed, fields, wording))
+    return Verdict(headline, lines, goals, closing, limits, also, steps)
 
 
 def goals_of(lines: tuple[Line, ...], wording: Wording = TEXTS) -> tuple[Goal, Goal, Goal]:
@@ -95,12 +98,12 @@ def _open(said: Sequence[str]) -> Open:
     return "not run" if UNKNOWN in said else "not settled" if UNSETTLED in said else ""
 
 
-def _cannot_say(goal: str, reader: str, why: Open, wording: Wording) -> Goal:
+def _cannot_say(goal: Goal, why: Open, wording: Wording) -> Goal:
     words = {
         "not run": f"The challenges that answer this were not run, or could judge no {wording.unit}.",
         "not settled": f"Too few {wording.units}, or too close to a threshold, to say.",
     }
-    return Goal(goal, reader, "cannot say", words[why], why)
+    return replace(goal, answer="cannot say", why=words[why], open=why)
 
 
 def _broken(weighed: Weighed, wording: Wording, *parts: str) -> str:
@@ -122,48 +125,51 @@ def _instead(better: Sequence[str]) -> str:
 
 
 def _reason(weighed: Weighed, better: Sequence[str] = (), wording: Wording = TEXTS) -> Goal:
-    goal, reader = f"Say which input {wording.items} mattered to a prediction", "a model developer"
+    asked = f"Say which input {wording.items} mattered to a prediction"
+    goal = Goal(asked, "a model developer", "cannot say", "", short=f"Say which {wording.items} mattered")
     said = [weighed.depends, weighed.ranks, weighed.stands]
     said += [weighed.agrees] if weighed.agrees in ("mixed", "against") else []
     if still := _open(said):
-        return _cannot_say(goal, reader, still, wording)
+        return _cannot_say(goal, still, wording)
     if "against" in said:
         why = f"It would mislead: {_broken(weighed, wording, 'depends', 'ranks', 'stands', 'agrees')}."
-        return Goal(goal, reader, "no", f"{why} {_instead(better)}" if weighed.predicts == "supports" else why)
+        instead = (_instead(better),) if weighed.predicts == "supports" else ()
+        return replace(goal, answer="no", why=why, beside=instead)
     if set(said) == {"supports"}:
         stand = f"those states still stand for their {wording.items}"
-        return Goal(goal, reader, "yes", f"The weights rank the states the output is made of, and {stand}.")
-    return Goal(
-        goal, reader, "with care", "It points the right way only loosely; show deletion or gradients beside it."
-    )
+        return replace(goal, answer="yes", why=f"The weights rank the states the output is made of, and {stand}.")
+    why = "It points the right way only loosely; show deletion or gradients beside it."
+    return replace(goal, answer="with care", why=why)
 
 
 def _check(weighed: Weighed, wording: Wording = TEXTS) -> Goal:
-    goal, reader = "Check that the model looks where it should", "the model's builder"
+    asked = "Check that the model looks where it should"
+    goal = Goal(asked, "the model's builder", "cannot say", "", short="Check where the model looks")
     said = (weighed.depends, weighed.ranks)
     if still := _open(said):
-        return _cannot_say(goal, reader, still, wording)
+        return _cannot_say(goal, still, wording)
     if "against" in said:
-        broken = _broken(weighed, wording, "depends", "ranks")
-        why = f"Neither an odd nor a sensible focus means much: {broken}."
-        return Goal(goal, reader, "no", why)
+        why = f"Neither an odd nor a sensible focus means much: {_broken(weighed, wording, 'depends', 'ranks')}."
+        return replace(goal, answer="no", why=why)
     if set(said) == {"supports"}:
         why = "Where it looks drives what it predicts, so an odd focus is worth following up."
-        return Goal(goal, reader, "yes", why)
-    return Goal(goal, reader, "with care", "An odd focus is worth following up; a sensible one proves nothing.")
+        return replace(goal, answer="yes", why=why)
+    return replace(goal, answer="with care", why="An odd focus is worth following up; a sensible one proves nothing.")
 
 
 def _one_reason(weighed: Weighed, reason: Goal, lines: tuple[Line, ...], wording: Wording = TEXTS) -> Goal:
-    goal, reader = "Present attention as the one reason for a decision", "someone the decision concerns"
+    asked = "Present attention as the one reason for a decision"
+    goal = Goal(asked, "someone the decision concerns", "cannot say", "", short="Give it as the one reason")
     if (why := _otherwise(weighed, lines, wording)) is not None:
-        return Goal(goal, reader, "no", why)
+        return replace(goal, answer="no", why=why)
     if reason.answer == "no":
-        return Goal(goal, reader, "no", f"It does not say which {wording.items} mattered.")
+        return replace(goal, answer="no", why=f"It does not say which {wording.items} mattered.")
     if weighed.only != "supports" or reason.answer == "cannot say":
-        return _cannot_say(goal, reader, "not run" if weighed.only == UNKNOWN else "not settled", wording)
+        return _cannot_say(goal, "not run" if weighed.only == UNKNOWN else "not settled", wording)
     if reason.answer == "yes":
-        return Goal(goal, reader, "with care", "Few other attentions would do, but a ranking is not yet a reason.")
-    return Goal(goal, reader, "no", f"It says only loosely which {wording.items} mattered.")
+        why = "Few other attentions would do, but a ranking is not yet a reason."
+        return replace(goal, answer="with care", why=why)
+    return replace(goal, answer="no", why=f"It says only loosely which {wording.items} mattered.")
 
 
 def _otherwise(weighed: Weighed, lines: tuple[Line, ...], wording: Wording = TEXTS) -> str | None:

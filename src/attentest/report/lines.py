@@ -17,9 +17,9 @@ from attentest.report.held import Site, dependence, freedom, held_line, on_words
 from attentest.report.marks import rationale_line
 from attentest.report.saliency import saliency_line
 from attentest.report.seeds import Seeds
-from attentest.report.thresholds import FEWEST, percent, said, tone_of
+from attentest.report.thresholds import FEWEST, percent, said, settling_of, tone_of
 from attentest.report.translation import alignment_line, bleu_line
-from attentest.report.verdict import Line, Tone, wording_of
+from attentest.report.verdict import Line, Settling, Tone, wording_of
 from attentest.statistics.bootstrap import bootstrap_paired_difference
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -56,6 +56,8 @@ def uniform_line(
         reading.tone,
         flipped,
         "states",
+        "Does uniform attention flip decisions?",
+        scale="flips",
         held=reading.held,
     )
 
@@ -81,6 +83,8 @@ def permutation_line(
         reading.tone,
         change,
         "states",
+        "Does shuffling weights matter?",
+        scale="change",
         held=reading.held,
     )
 
@@ -96,7 +100,7 @@ def adversary_line(
         "mixed": "Quite different attentions give this prediction.",
     }
     tone: Tone = tone_of("ratio", ratio)
-    told = said(words, tone, ratio, wording)
+    told = said(words, "ratio", tone, ratio, wording)
     if tone == "supports" and not possible.judged:
         # What a search does not find may be there all the same.
         tone, told = "unsettled", "A search found little attention that could be otherwise, which proves nothing."
@@ -113,6 +117,8 @@ def adversary_line(
         reading.tone,
         ratio,
         "states",
+        "Would other weights do?",
+        scale="ratio",
         held=reading.held,
     )
 
@@ -148,6 +154,7 @@ def states_line(agreement: Findings, permutation: Findings | None, wording: Word
         "attention~state_erasure",
         "states",
         "Does attention rank the states the output is made of?",
+        "Does it rank states?",
         "states",
         {
             "supports": "Yes: the weights, more than what states say, decide which states count.",
@@ -183,6 +190,7 @@ def tokens_line(agreement: Findings, *, layered: bool = False, wording: Wording 
         "state_erasure~leave_one_out",
         "stands",
         f"Does a state still stand for its {token}?",
+        f"Do states stand for {wording.items}?",
         "tokens",
         {
             "supports": f"Yes: erasing a state and deleting its {token} have like effects.",
@@ -200,6 +208,7 @@ def gradient_line(agreement: Findings, wording: Wording = TEXTS) -> Line | None:
         "attention~gradient",
         "gradient",
         f"Does attention rank {wording.tokens} as gradients do?",
+        "Do gradients agree?",
         "tokens",
         {
             "supports": "Yes: attention and gradient×embedding tell much the same story.",
@@ -217,6 +226,7 @@ def deletion_line(agreement: Findings, wording: Wording = TEXTS) -> Line | None:
         "attention~leave_one_out",
         "deletion",
         f"Does attention rank {wording.tokens} as deleting them does?",
+        "Does deletion agree?",
         "tokens",
         {
             "supports": f"Yes: the {wording.items} with most weight are those whose deletion changes the prediction "
@@ -279,7 +289,14 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     )
     for name, make in makers:
         if name in found and (line := make(found[name])) is not None and line.estimate.judged:
-            yield replace(line, findings=files[name])
+            yield replace(line, findings=files[name], settling=line.settling or _settling(line))
+
+
+def _settling(line: Line) -> Settling | None:
+    """What would settle a line, where more texts would; where most of the attention was held, they would not."""
+    if line.tone != "unsettled" or line.held or not line.scale:
+        return None
+    return settling_of(line.scale, line.estimate, chance=line.chance)
 
 
 def _rank_line(
@@ -287,6 +304,7 @@ def _rank_line(
     pair: str,
     key: str,
     question: str,
+    short: str,
     about: Literal["states", "tokens"],
     words: Mapping[str, str],
     wording: Wording,
@@ -295,9 +313,19 @@ def _rank_line(
         return None
     tau, significant, held = (estimate(agreement, f"{pair}.{name}") for name in ("tau", "significant", "captured"))
     tone = tone_of("captured", held)
-    reading = said(words, tone, held, wording)
+    reading = said(words, "captured", tone, held, wording)
     reading += f" τ is significant in {percent(significant.value)} of {wording.units}."
-    return Line(key, question, f"captures {held} (0 blind, 1 best); τ = {tau}", reading, tone, held, about)
+    return Line(
+        key,
+        question,
+        f"captures {held} (0 blind, 1 best); τ = {tau}",
+        reading,
+        tone,
+        held,
+        about,
+        short,
+        scale="captured",
+    )
 
 
 def _has(findings: Findings, pair: str) -> bool:

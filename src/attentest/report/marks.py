@@ -183,6 +183,7 @@ def rationale_line(rationale: Findings, planted: bool, wording: Wording = TEXTS)
             "context",
             own,
             "setting",
+            f"Matches {wording.marks}?",
         )
     deciding = f"the {wording.items} that {wording.decide}"
     words = {
@@ -195,10 +196,13 @@ def rationale_line(rationale: Findings, planted: bool, wording: Wording = TEXTS)
         "rationale",
         f"Does attention point at {deciding}? (planted truth)",
         f"{own} average precision",
-        f"{said(words, tone, own, wording)} {beside}",
+        f"{said(words, 'precision', tone, own, wording, chance=chance.value)} {beside}",
         tone,
         own,
         "tokens",
+        f"Does it find deciding {wording.items}?",
+        scale="precision",
+        chance=chance.value,
     )
 
 

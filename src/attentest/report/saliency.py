@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from attentest.registry import name_in_words
 from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import FEWEST, said, tone_of
-from attentest.report.verdict import Line, Tone
+from attentest.report.verdict import Line, Rival
 from attentest.statistics.bootstrap import resampled_means
 from attentest.statistics.ranking import Dependence, Ranking, Standing, dependence, rank_methods
 from attentest.store.findings import Findings
@@ -188,6 +188,14 @@ class Compared:
         counts = int((~missing).sum()), int(missing.sum())
         return Estimate(float(shares[0]), float(low), float(high), math.nan, *counts, "bootstrap 95 %")
 
+    def rival(self, better: Sequence[str]) -> Rival | None:
+        """The best of these, the best first, that is not made of erasing; one that is, where there is no other."""
+        fit = [name for name in better if KINDS["made_of_erasure"] not in self.kind(name)] or better
+        if not fit or self.ranking is None:
+            return None
+        best, own = (self._summed(self.values(REMOVED, name)) for name in (fit[0], ATTENTION))
+        return Rival(name_in_words(fit[0], self.names), best, own, self.ranking.told_apart(fit[0], ATTENTION) > 0)
+
     def rows(self) -> Iterator[Row]:
         """The explainers from the best to the worst, a random order among them; marks, where there are any, last."""
         assert self.ranking is not None
@@ -247,7 +255,8 @@ def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | No
     named = name_in_words(best, compared.names)
     named = f"{named}, the best of those without a sign that are not made of erasing" if compared.fair else named
     sure = [] if compared.few else [name for name in compared.names if name != ATTENTION]
-    better = [name for name in sure if ranking.told_apart(name, RANDOM) > 0]
+    places = {standing.name: standing.rank for standing in ranking.standings}
+    better = sorted((name for name in sure if ranking.told_apart(name, RANDOM) > 0), key=places.__getitem__)
     as_much = "more than" if share.low > 1 else "nearly as much as" if share.high < 1 else "about as much as"
     erasing = f"Erasing the {wording.items} that attention puts first"
     words = {
@@ -255,8 +264,8 @@ def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | No
         "against": f"{erasing} does far less than for {named}.",
         "mixed": f"{erasing} does more than erasing random ones, and less than for {named}.",
     }
-    tone: Tone = tone_of("saliency", share)
-    reading = said(words, tone, share, wording)
+    tone, scale = tone_of("saliency", share), "saliency"
+    reading = said(words, "saliency", tone, share, wording)
     if not compared.fair:
         tone = "context"
         reading = (
@@ -264,7 +273,7 @@ def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | No
             "the comparison is not fair and is not weighed."
         )
     elif ranking.told_apart(best, RANDOM) <= 0 and share.judged >= FEWEST:
-        tone = "unsettled"
+        tone, scale = "unsettled", ""
         reading = (
             f"No explainer like it does more than erasing {wording.items} at random, so that there is nothing to "
             "compare with."
@@ -292,7 +301,10 @@ def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | No
         tone,
         share,
         "tokens",
-        tuple(name_in_words(name, compared.names) for name in better),
+        "As faithful as saliency?",
+        scale=scale,
+        better=tuple(name_in_words(name, compared.names) for name in better),
+        rival=compared.rival(better),
     )
 
 

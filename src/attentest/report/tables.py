@@ -143,7 +143,7 @@ def verdict_summary(verdict: Verdict) -> Group:
     goals.add_column()
     for goal in verdict.goals:
         symbol, style = ANSWERS[goal.answer]
-        asked = Text.assemble((visible(goal.goal), "bold"), f" ({visible(goal.reader)}). ", visible(goal.why))
+        asked = Text.assemble((visible(goal.goal), "bold"), f" ({visible(goal.reader)}). ", visible(goal.words))
         goals.add_row(Text(f"{symbol} {goal.answer}", style=f"bold {style}"), asked)
     parts: list[RenderableType] = [Text(visible(verdict.headline), style="bold"), verdict_table(verdict)]
     parts += [
@@ -152,6 +152,8 @@ def verdict_summary(verdict: Verdict) -> Group:
         Text(),
         Text("\n".join(map(visible, verdict.closing.splitlines()))),
     ]
+    if verdict.next_steps:
+        parts += [Text(), Text("What next?", style="bold"), Text("\n".join(map(visible, verdict.next_steps)))]
     if (also := also_table(verdict.also)) is not None:
         parts += [Text(), also]
     parts += [Text(f"Limit: {visible(limit)}", style="dim") for limit in verdict.limits]

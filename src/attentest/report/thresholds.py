@@ -9,17 +9,31 @@ marks. An interval that crosses a mark, or stands on fewer than ``FEWEST`` texts
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from attentest.report.verdict import Tone
+from attentest.report.verdict import Settling, Tone
 from attentest.store.summary import Estimate
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["FEWEST", "THRESHOLDS", "Band", "percent", "said", "tone_of"]
+__all__ = [
+    "FEWEST",
+    "MOST",
+    "THRESHOLDS",
+    "Band",
+    "about",
+    "clear_of",
+    "percent",
+    "said",
+    "settled_by",
+    "settling_of",
+    "tone_of",
+]
 
 #: Below this many judged texts a 95 % interval covers too little to be believed.
 FEWEST = 30
+#: Where it would take more than so many times as many texts to settle a line, no number is given.
+MOST = 100
 
 
 @dataclass(frozen=True)
@@ -29,6 +43,8 @@ class Band:
     against: float
     supports: float
     why: str
+    #: Whether the estimate is a share of decisions that were counted, with Wilson's interval.
+    counted: bool = False
 
 
 THRESHOLDS: dict[str, Band] = {
@@ -45,6 +61,7 @@ THRESHOLDS: dict[str, Band] = {
         0.10,
         "Share of decisions that change when attention is switched off: one in fifty is within what another seed "
         "changes, one in ten is not.",
+        counted=True,
     ),
     "change": Band(
         0.05,
@@ -133,10 +150,70 @@ def tone_of(key: str, found: Estimate, *, chance: float = 0.0) -> Tone:
     return "mixed" if low > against and high < supports else "unsettled"
 
 
-def said(words: Mapping[str, str], tone: Tone, found: Estimate, wording: Wording = TEXTS) -> str:
+def said(
+    words: Mapping[str, str],
+    key: str,
+    tone: Tone,
+    found: Estimate,
+    wording: Wording = TEXTS,
+    *,
+    chance: float = 0.0,
+) -> str:
     """The words for a tone; an unsettled one says what would settle it."""
     if tone in words:
         return words[tone]
-    if found.judged < FEWEST:
-        return f"{wording.counted(found.judged)} are too few to say; {FEWEST} or more are needed."
-    return f"The interval crosses a threshold: more {wording.units}, or another seed, would tell."
+    settling = settling_of(key, found, chance=chance)
+    return (
+        f"These {wording.units} give no interval." if settling is None else settled_by(settling, found.judged, wording)
+    )
+
+
+def settling_of(key: str, found: Estimate, *, chance: float = 0.0) -> Settling | None:
+    """What would settle an estimate on a scale; None where it is settled, or no number can be given."""
+    few = found.judged < FEWEST
+    if tone_of(key, found, chance=chance) != "unsettled" or (math.isnan(found.low) and not few):
+        return None
+    band = THRESHOLDS[key]
+    return clear_of(
+        [chance + mark * (1 - chance) for mark in (band.against, band.supports)], found, counted=band.counted
+    )
+
+
+def clear_of(marks: Sequence[float], found: Estimate, *, counted: bool = False) -> Settling:
+    """How many would have to be judged for the interval to cross none of the marks, if the estimate stays where it is.
+
+    An end of the interval lies at a distance that shrinks with the square root of the number judged. Of a share that
+    is ``counted`` (Wilson) the end at a mark m is √(m (1 − m)) as far away, which is exact.
+    """
+    if math.isnan(found.low):
+        return Settling(None, FEWEST)
+    hardest, times = None, 0.0
+    for mark in marks:
+        if not found.low <= mark <= found.high:
+            continue
+        end, gap = found.low if mark < found.value else found.high, abs(found.value - mark)
+        factor = ((found.value - end) / gap) ** 2 if gap else math.inf
+        if counted and 0 < end < 1:
+            factor *= mark * (1 - mark) / (end * (1 - end))
+        if factor >= times:
+            hardest, times = mark, factor
+    if times > MOST:
+        return Settling(hardest, None)
+    return Settling(hardest, max(FEWEST, math.ceil(found.judged * times)))
+
+
+def settled_by(settling: Settling, judged: int, wording: Wording = TEXTS) -> str:
+    """The same in words."""
+    if settling.judged is None:
+        close = f"The estimate is close to {settling.threshold:.3g}"
+        return f"{close}: to settle it would take more than {MOST} times as many {wording.units}."
+    needed = f"about {about(settling.judged)} {wording.units}"
+    if judged < FEWEST:
+        return f"{wording.counted(judged)} are too few to say; {needed} are needed."
+    return f"The interval crosses {settling.threshold:.3g}: {needed} in place of {judged:,} would settle it."
+
+
+def about(count: int) -> str:
+    """A number with two digits that count."""
+    digits = max(0, len(str(count)) - 2)
+    return f"{round(count, -digits):,}"

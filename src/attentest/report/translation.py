@@ -28,6 +28,8 @@ def bleu_line(bleu: Findings) -> Line:
         "context",
         lost,
         "states",
+        "Change under uniform attention? (BLEU)",
+        "bleu_change",
     )
 
 
@@ -48,6 +50,7 @@ def alignment_line(alignment: Findings) -> Line | None:
         "context",
         own,
         "tokens",
+        "How wrong are its links?",
     )
 
 

@@ -13,11 +13,43 @@ from typing import Any, Literal
 from attentest.store.summary import Estimate
 from attentest.tasks import TASKS, Task, Wording
 
-__all__ = ["Goal", "Line", "Measured", "Open", "Tone", "Verdict", "task_of", "wording_of"]
+__all__ = [
+    "Goal",
+    "Line",
+    "Measured",
+    "Open",
+    "Rival",
+    "Settling",
+    "Tone",
+    "Verdict",
+    "task_of",
+    "wording_of",
+]
 
 Tone = Literal["supports", "mixed", "against", "unsettled", "context"]
 #: Why a goal cannot be answered: nothing was asked that would, or what was asked settled nothing.
 Open = Literal["", "not run", "not settled"]
+
+
+@dataclass(frozen=True)
+class Settling:
+    """What would settle a line whose interval crosses a threshold, if its estimate stays."""
+
+    #: The threshold that is hardest to get clear of; None where there are only too few.
+    threshold: float | None
+    #: About how many would have to be judged; None: more than a hundred times as many.
+    judged: int | None
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The explainer that did best, where a line compares any: more than a random order, and not made of the test."""
+
+    name: str
+    estimate: Estimate
+    attention: Estimate
+    #: Whether it is significantly better than attention.
+    ahead: bool
 
 
 @dataclass(frozen=True)
@@ -32,8 +64,18 @@ class Line:
     estimate: Estimate
     #: Which of the two questions it answers: about states, about tokens, or about the setting.
     about: Literal["states", "tokens", "setting"]
-    #: Explainers other than attention that surely do more than a random order, where the line compares any.
+    #: The question in five words or fewer.
+    short: str = ""
+    #: How the estimate is written: as one of the statistics.
+    form: str = "mean"
+    #: The thresholds that its estimate is read by, and what chance alone would reach on that scale.
+    scale: str = ""
+    chance: float = 0.0
+    #: What would settle it, where more texts would.
+    settling: Settling | None = None
+    #: Explainers other than attention that surely do more than a random order, the best first, where it compares any.
     better: tuple[str, ...] = ()
+    rival: Rival | None = None
     #: The findings it was read from.
     findings: str = ""
     #: Whether it cannot say because most of the attention was held.
@@ -64,6 +106,15 @@ class Goal:
     why: str
     #: Why it cannot be said, where it cannot.
     open: Open = ""
+    #: The goal in a few words.
+    short: str = ""
+    #: What else is to be known, a sentence each.
+    beside: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Why, and what else is to be known."""
+        return " ".join((self.why, *self.beside))
 
 
 @dataclass(frozen=True)
@@ -76,6 +127,8 @@ class Verdict:
     closing: str
     limits: tuple[str, ...]
     also: tuple[Measured, ...] = ()
+    #: What to do next, a sentence each, the most urgent first.
+    next_steps: tuple[str, ...] = ()
 
 
 def task_of(fields: Mapping[str, Any]) -> Task:

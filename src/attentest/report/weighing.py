@@ -76,12 +76,16 @@ class Caution:
     tone: str = "against"
 
 
+#: What is said first of a model that is not better than the most frequent class, by the tone of its line.
+NOTHING: Mapping[str, str] = {"against": "There is nothing to explain", "unsettled": "There may be nothing to explain"}
+
+
 def nothing_to_explain(wording: Wording = TEXTS) -> Mapping[str, str]:
     """Why no goal can be answered for a model that is not better than the most frequent class, by the line's tone."""
     most = f"the most frequent {wording.choice}"
     return {
-        "against": f"There is nothing to explain: the model is right no more often than {most}.",
-        "unsettled": f"There may be nothing to explain: the model is not significantly better than {most}.",
+        "against": f"{NOTHING['against']}: the model is right no more often than {most}.",
+        "unsettled": f"{NOTHING['unsettled']}: the model is not significantly better than {most}.",
     }
 
 
@@ -103,13 +107,13 @@ def speaking_against(wording: Wording = TEXTS) -> tuple[tuple[str, tuple[Key, ..
 
 def cautions(wording: Wording = TEXTS) -> tuple[Caution, ...]:
     """Every caution."""
-    nothing, against = nothing_to_explain(wording), speaking_against(wording)
+    against = speaking_against(wording)
     luck = (
         f"Speak of this model, not of the task: another training would show other {wording.items}.",
         f"Another training of the same model would more often than not show another {wording.item}.",
     )
     return (
-        *(Caution("accuracy", goal, "cannot say", why, tone) for goal in KEYS for tone, why in nothing.items()),
+        *(Caution("accuracy", goal, "cannot say", f"{why}.", tone) for goal in KEYS for tone, why in NOTHING.items()),
         *(Caution(line, goal, "with care", why) for line, goals, why in against for goal in goals),
         Caution("needed", "one", "no", "A model trained without any attention decides as well."),
         Caution("luck", "reason", "yes", luck[0]),
@@ -184,10 +188,10 @@ def bounded(goal: Goal, key: Key, lines: Sequence[Line], wording: Wording = TEXT
         if caution.goal != key or tone.get(caution.line) != caution.tone or goal.answer == "no":
             continue
         if caution.best in ("no", "cannot say"):
-            goal = replace(goal, answer=caution.best, why=caution.why, open="")
+            goal = replace(goal, answer=caution.best, why=caution.why, open="", beside=())
         elif goal.answer in ("yes", "with care"):
             answer = "with care" if caution.best == "with care" else goal.answer
-            goal = replace(goal, answer=answer, why=f"{goal.why} {caution.why}")
+            goal = replace(goal, answer=answer, beside=(*goal.beside, caution.why))
     return goal
 
 

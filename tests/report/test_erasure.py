@@ -62,6 +62,21 @@ def test_the_share_is_that_of_the_means_with_never_flipped_texts_counted_whole()
     assert line.estimate.low < line.estimate.value < line.estimate.high
 
 
+def test_steps_that_are_alike_say_no_more_than_their_sentences() -> None:
+    """Eight copies of every text as the steps of a sentence: the interval is that of the texts."""
+    found = flip_sets(120)
+    steps = pa.concat_tables([found.table] * 8)
+    steps = steps.append_column("sentence", steps["id"]).sort_by([("order", "ascending"), ("id", "ascending")])
+    alone, copied = order_line(found), order_line(Findings(found.challenge, found.measures, steps))
+    assert alone is not None
+    assert copied is not None
+    assert copied.estimate.value == pytest.approx(alone.estimate.value)
+    assert (copied.estimate.low, copied.estimate.high) == pytest.approx(
+        (alone.estimate.low, alone.estimate.high), abs=0.02
+    )
+    assert copied.estimate.judged == 8 * alone.estimate.judged
+
+
 def test_where_nothing_flips_there_is_no_line_and_the_table_says_so() -> None:
     found = flip_sets(60, never=True)
     assert order_line(found) is None

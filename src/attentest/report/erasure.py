@@ -14,7 +14,7 @@ from attentest.report.tables import interval_of, value_of
 from attentest.report.thresholds import said, tone_of
 from attentest.report.verdict import Line, Tone
 from attentest.store.findings import Findings
-from attentest.store.summary import Estimate, estimate
+from attentest.store.summary import Estimate, estimate, sentences_of
 from attentest.tasks import TEXTS, Wording
 
 __all__ = ["ORDERS", "erasure_table", "order_line"]
@@ -89,21 +89,31 @@ def order_line(flip_sets: Findings, on_words: Estimate | None = None, wording: W
 
 
 def _share(flip_sets: Findings) -> Estimate | None:
-    """Where attention's order lies between a random one (0) and the smallest set (1); None where those are the same."""
+    """Where attention's order lies between a random one (0) and the smallest set (1); None where those are the same.
+
+    A ratio of means is one of sums, so the steps of a sentence are added up and drawn together.
+    """
     columns = []
     for order in ("attention", "random", "smallest"):
         rows = flip_sets.rows({"order": order})
         column = pc.if_else(pc.is_null(rows["not_judged"]), rows["until_flip"].cast(pa.float64()), None)
         columns.append(column.to_numpy())
     sample = np.stack(columns, axis=1)
-    judged = sample[~np.isnan(sample).any(1)]
+    whole, sentences = ~np.isnan(sample).any(1), sentences_of(rows)
+    judged = sample[whole]
     if not len(judged) or not (judged[:, 1] - judged[:, 2]).mean() > 0:
         return None
-    drawn = with_resamples(judged)
+    drawn = with_resamples(judged if sentences is None else _summed(judged, sentences[whole]))
     room = drawn[:, 1] - drawn[:, 2]
     shares = (drawn[:, 1] - drawn[:, 0]) / np.where(room > 0, room, np.nan)
     # A draw of texts that flip under nothing has no room, and says nothing.
     return estimated(np.where(np.isnan(shares), shares[0], shares), len(judged), len(sample) - len(judged))
+
+
+def _summed(values: np.ndarray, sentences: np.ndarray) -> np.ndarray:
+    """The sums over every sentence's rows, of the sentences that have any."""
+    _, place = np.unique(sentences, return_inverse=True)
+    return np.stack([np.bincount(place, column) for column in values.T], axis=1)
 
 
 def erasure_table(flip_sets: Findings | None, wording: Wording = TEXTS) -> dict[str, Any] | None:

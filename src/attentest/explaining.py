@@ -26,6 +26,7 @@ from attentest.explainers.deletion import Deletion
 from attentest.explainers.interactions import INTERACTIONS, Interaction
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.slopes import target_of
+from attentest.models.capabilities import Generates
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanation import Explanation, Pairs, Scored
@@ -83,7 +84,7 @@ def explain(
     )
     seconds = [second] if isinstance(second, str) else second
     loaded = load_for(texts, seconds, str(model), Path(runs), tokenizer, target)
-    if loaded.model.generates:
+    if isinstance(loaded.model, Generates):
         raise NotApplicable("This run's model writes texts: use explain_translation, which takes one text.")
     chosen = given or tuple(map(EXPLAINERS.parse, OF_CHECKPOINTS if loaded.is_checkpoint else METHODS))
     wanted = loaded.index_of(target)
@@ -113,7 +114,7 @@ def explain_translation(
     """
     chosen = tuple(map(EXPLAINERS.parse, named(methods or "attention")))
     loaded = Loaded.of(find_run(str(model), Path(runs)))
-    if not loaded.model.generates:
+    if not isinstance(loaded.model, Generates):
         raise NotApplicable("This run's model writes no texts: use explain.")
     if "subwords" in str(loaded.fields["corpus"].get("preparation", "")):
         raise NotApplicable(

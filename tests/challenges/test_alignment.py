@@ -73,6 +73,6 @@ def test_rows_say_which_word_of_which_sentence_they_write_and_keep_the_links(tmp
 
 def test_it_objects_to_models_that_do_not_write_and_to_corpora_without_links() -> None:
     challenge, (classifies, _) = CHALLENGES.parse("alignment"), pair_model("bigru(hidden=4)")
-    assert challenge.objection(classifies, has_rationale=True) == "it writes no text"
+    assert challenge.objection(classifies, has_rationale=True) == "this is for models that write texts"
     assert challenge.objection(SUBJECT, has_rationale=False) == "the corpus links no words"
     assert challenge.objection(SUBJECT, has_rationale=True) is None

@@ -128,7 +128,7 @@ def test_models_trained_with_other_weights_write_too(tmp_path: Path) -> None:
 
 def test_it_objects_to_models_that_do_not_write() -> None:
     challenge, (classifies, _) = CHALLENGES.parse("bleu"), pair_model("bigru(hidden=4)")
-    assert challenge.objection(classifies, has_rationale=True) == "it writes no text"
+    assert challenge.objection(classifies, has_rationale=True) == "this is for models that write texts"
     assert challenge.objection(translator(VOCABULARY), has_rationale=False) is None
 
 

@@ -19,6 +19,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.measures.chance import uniforms
 from attentest.models.beam import Advance, State, Written, beam_search
+from attentest.models.capabilities import Generates, GeneratesInLayers
 from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.transformer import TransformerTranslator
 from attentest.models.transformer_weights import by_head
@@ -235,9 +236,8 @@ def test_what_does_not_apply_is_said_and_bad_parameters_are_refused() -> None:
     replacement = Replacement("uniform", 0, "")
     with pytest.raises(NotApplicable, match="no layers"):
         recurrent.with_layers_replaced(batch, (), replacement)
-    assert batch.target is not None
-    with pytest.raises(NotApplicable, match="writes no texts with layers"):
-        recurrent.translate_with_layers_replaced(batch.target.text, batch.target.keys, [()], replacement)
+    assert isinstance(recurrent, Generates)
+    assert not isinstance(recurrent, GeneratesInLayers)
     for fields in ({"replacement": "none"}, {"beam": 0}, {"draws": 0}, {"tokenize": "none of these"}):
         with pytest.raises(InputError, match=f"layers_bleu: {next(iter(fields))}="):
             LayersBleu(**fields)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from attentest.models.pretrained.pretrained import Pretrained
 
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (
-    dict.fromkeys(("bleu", "layers_bleu", "alignment"), "it writes no text")
+    dict.fromkeys(("bleu", "layers_bleu", "alignment"), "this is for models that write texts")
     | {"layers": OF_LAYERS}
     | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
 )

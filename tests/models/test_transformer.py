@@ -18,6 +18,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
 from attentest.models.attention import ATTENTIONS
 from attentest.models.beam import Advance, State, Written, beam_search
+from attentest.models.capabilities import GeneratesInLayers
 from attentest.models.decoders import DECODERS, Transformer, TransformerBase
 from attentest.models.encoders import BiGRU, NoEncoder
 from attentest.models.network import build_network
@@ -67,7 +68,7 @@ def test_sites_are_heads_with_the_last_layer_first() -> None:
     assert (twin.site, model.site) == ("cross 1.2", "cross 3.1")
     with pytest.raises(InputError, match=r"site='cross 9\.1'"):
         model.at("cross 9.1")
-    assert model.generates
+    assert isinstance(model, GeneratesInLayers)
 
 
 @pytest.mark.parametrize("attention", ["dot", "uniform", "random"])

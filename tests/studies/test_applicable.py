@@ -88,9 +88,9 @@ def test_what_was_passed_over_is_still_refused_where_it_is_named_later(tmp_path:
         ("heads", {"encoder": "average"}, r"checkpoints of the Transformers library \(--model, --fine-tune\)"),
         ("joint_adversary", {"structure": "hierarchical"}, "checkpoints of the Transformers library"),
         ("layers", {}, "checkpoints of the Transformers library, or a Transformer decoder"),
-        ("layers_bleu", {}, "it writes no text"),
-        ("layers_bleu", SMALL, "it has no layers of attention"),
-        ("bleu(beam=2)", {}, "it writes no text"),
+        ("layers_bleu", {}, "models that write texts"),
+        ("layers_bleu", SMALL, "a Transformer decoder"),
+        ("bleu(beam=2)", {}, "models that write texts"),
         ("rationale(explainers=('attention',))", {**SMALL, "forced": "own"}, "the corpus marks no tokens"),
     ],
 )

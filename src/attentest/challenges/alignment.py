@@ -14,6 +14,7 @@ from torch import Tensor
 from attentest.challenges.challenge import Challenge, Examination, ragged, reasons
 from attentest.data.vocabulary import END
 from attentest.explainers import EXPLAINERS
+from attentest.models.capabilities import Generates
 from attentest.models.subject import Subject
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
@@ -40,6 +41,7 @@ class Alignment(Challenge):
     name: ClassVar[str] = "alignment"
     question: ClassVar[str] = "Does attention point at the words that are being translated?"
     reference: ClassVar[str] = "Och & Ney 2003; links of Pruthi et al. 2020"
+    needs: ClassVar[tuple[type, ...]] = (Generates,)
     explainers: tuple[str, ...] = ("attention", "gradient", "random")
     #: Keep words, links and scores too; without them no page can show a sentence.
     per_token: bool = True
@@ -62,9 +64,7 @@ class Alignment(Challenge):
         )
 
     def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
-        """Needs a model that writes, and links."""
-        if not subject.generates:
-            return "it writes no text"
+        """Needs links."""
         return None if has_rationale else "the corpus links no words"
 
     def examine(self, examination: Examination) -> pa.Table:

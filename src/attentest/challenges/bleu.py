@@ -19,7 +19,7 @@ from attentest.errors import InputError
 from attentest.measures.bleu import sentence_counts, signature
 from attentest.measures.chance import permutations, uniforms
 from attentest.models.beam import Weigh, Written
-from attentest.models.subject import Subject
+from attentest.models.capabilities import Generates
 from attentest.store.findings import Measure
 
 __all__ = ["Bleu", "References", "check_search"]
@@ -96,6 +96,7 @@ class Bleu(Challenge):
     question: ClassVar[str] = "Does it translate as well when its attention is replaced?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1; Post 2018 (sacrebleu)"
     of_texts: ClassVar[bool] = True
+    needs: ClassVar[tuple[type, ...]] = (Generates,)
     #: Candidates that are kept while a text is written.
     beam: int = 5
     #: How often random and permuted weights are drawn for each text.
@@ -125,10 +126,6 @@ class Bleu(Challenge):
         """The models trained with other weights."""
         return tuple(TRAINED.values()) if self.trained else ()
 
-    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
-        """Needs a model that writes."""
-        return None if subject.generates else "it writes no text"
-
     def examine(self, examination: Examination) -> pa.Table:
         """One row per text, kind of weights and draw."""
         target = examination.batch.target
@@ -156,6 +153,7 @@ class Bleu(Challenge):
         assert target is not None
         for weights in self.variants:
             subject = examination.companions[TRAINED[weights]] if weights in TRAINED else examination.subject
+            assert isinstance(subject, Generates)
             for draw in range(self.draws if weights in ("random", "permuted") else 1):
                 weigh = _weigh(weights, draw, examination.seed)
                 yield weights, draw, subject.translate(target.text, target.keys, beam=self.beam, weigh=weigh)

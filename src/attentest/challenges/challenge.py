@@ -21,7 +21,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import Known
 from attentest.explainers.shared import Shared
 from attentest.measures.human_agreement import Annotations
-from attentest.models.capabilities import lacking
+from attentest.models.capabilities import Generates, lacking
 from attentest.models.subject import Reading, Subject
 from attentest.store.findings import Measure
 
@@ -167,7 +167,7 @@ class Challenge(ABC):
 
     def objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Why this challenge does not apply here, or None when it does."""
-        if self.of_classifiers and subject.generates:
+        if self.of_classifiers and isinstance(subject, Generates):
             return "it is for classifiers, and this model writes"
         return lacking(self.needs, subject) or self.further_objection(subject, has_rationale=has_rationale)
 

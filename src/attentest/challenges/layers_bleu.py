@@ -13,6 +13,7 @@ from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.layers import ENDS, LayerSet, of_kinds, sets_of
 from attentest.errors import InputError
 from attentest.models.beam import Written
+from attentest.models.capabilities import Generates, GeneratesInLayers
 from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
 from attentest.models.transformer_layers import KINDS
@@ -36,6 +37,7 @@ class LayersBleu(Challenge):
     question: ClassVar[str] = "Does it translate as well when the attention of more and more layers is replaced?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.3 and Figure 4; Post 2018 (sacrebleu)"
     of_texts: ClassVar[bool] = True
+    needs: ClassVar[tuple[type, ...]] = (Generates, GeneratesInLayers)
     replacement: str = "permutation"
     #: How often weights are drawn for each text; even weights are drawn once.
     draws: int = 1
@@ -70,12 +72,6 @@ class LayersBleu(Challenge):
         """Those of the kinds of attention that the model has."""
         return of_kinds(self.measures, subject)
 
-    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
-        """Needs a model that writes, with layers of attention."""
-        if not subject.generates:
-            return "it writes no text"
-        return None if subject.attention_places else "it has no layers of attention: this is for a Transformer decoder"
-
     def examine(self, examination: Examination) -> pa.Table:
         """One row per text, set of layers and draw."""
         target = examination.batch.target
@@ -106,7 +102,8 @@ class LayersBleu(Challenge):
         """What is written with each set of layers replaced, with none of them first."""
         target, subject = examination.batch.target, examination.subject
         assert target is not None
-        sets = list(sets_of(subject))
+        assert isinstance(subject, GeneratesInLayers)
+        sets = list(sets_of(examination.subject))
         for draw in range(1 if self.replacement == "uniform" else self.draws):
             asked = [None, *sets] if draw == 0 else [*sets]
             written = subject.translate_with_layers_replaced(

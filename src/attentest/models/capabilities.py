@@ -6,17 +6,20 @@ from that one line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol, TypeVar, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentest.data.batches import Batch, Encoded
+from attentest.data.batches import Batch, Encoded, Sequences
 from attentest.errors import NotApplicable
+from attentest.models.beam import Weigh, Written
+from attentest.models.replaced import Replacement
 
-__all__ = ["CutsWords", "ReadsMany", "lacking", "required"]
+__all__ = ["CutsWords", "Generates", "GeneratesInLayers", "ReadsMany", "lacking", "required"]
 
 Need = TypeVar("Need")
 
@@ -53,3 +56,33 @@ class CutsWords(Protocol):
 
     def pieces_that_fit(self, longest: int) -> int:
         """How many pieces may be examined at once, of texts of so many."""
+
+
+class Generates(ABC):
+    """Writes texts: the rows of its batches are steps of writing, and its classes are words."""
+
+    called: ClassVar[str] = "models that write texts"
+
+    @abstractmethod
+    def translate(
+        self, text: Sequences, keys: Int[Tensor, " sentence"], *, beam: int = 5, weigh: Weigh | None = None
+    ) -> Written:
+        """What it writes by beam search; ``weigh`` puts other weights in the place of its own at every step."""
+
+
+class GeneratesInLayers(Generates):
+    """Writes texts with many layers of attention, which can be replaced while it writes."""
+
+    called: ClassVar[str] = "a Transformer decoder"
+
+    @abstractmethod
+    def translate_with_layers_replaced(
+        self,
+        text: Sequences,
+        keys: Int[Tensor, " sentence"],
+        sets: Sequence[Sequence[int]],
+        replacement: Replacement,
+        *,
+        beam: int = 1,
+    ) -> list[Written]:
+        """What it writes by itself with each of these sets of attentions replaced, side by side."""

@@ -21,9 +21,8 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from attentest.data.batches import Batch, Sequences
+from attentest.data.batches import Batch
 from attentest.errors import InputError, NotApplicable
-from attentest.models.beam import Weigh, Written
 from attentest.models.replaced import AttentionPlace, Replacement
 from attentest.models.signals import AnySignal
 
@@ -143,17 +142,6 @@ class Subject(ABC):
         return self
 
     @property
-    def generates(self) -> bool:
-        """Whether it writes texts: rows of its batches are then steps of writing, and classes are words."""
-        return False
-
-    def translate(
-        self, text: Sequences, keys: Int[Tensor, " sentence"], *, beam: int = 5, weigh: Weigh | None = None
-    ) -> Written:
-        """What it writes by beam search; ``weigh`` puts other weights in the place of its own at every step."""
-        raise NotApplicable(f"{type(self).__name__} writes no texts.")
-
-    @property
     def attention_places(self) -> tuple[AttentionPlace, ...]:
         """Every attention of a model of many layers; none where there are no layers to tell apart."""
         return ()
@@ -163,18 +151,6 @@ class Subject(ABC):
     ) -> Float[Tensor, "batch class"]:
         """The logits when these attentions, by their numbers among ``attention_places``, are replaced in every head."""
         raise NotApplicable(f"{type(self).__name__} has no layers of attention.")
-
-    def translate_with_layers_replaced(
-        self,
-        text: Sequences,
-        keys: Int[Tensor, " sentence"],
-        sets: Sequence[Sequence[int]],
-        replacement: Replacement,
-        *,
-        beam: int = 1,
-    ) -> list[Written]:
-        """What it writes by itself with each of these sets of attentions replaced, side by side."""
-        raise NotApplicable(f"{type(self).__name__} writes no texts with layers of attention.")
 
     @property
     def has_second_text(self) -> bool:

@@ -21,6 +21,7 @@ from attentest.errors import InputError
 from attentest.models.architecture import Architecture
 from attentest.models.attention import AttentionNetwork, ScaledDot
 from attentest.models.beam import State, Weigh, Written, beam_search
+from attentest.models.capabilities import GeneratesInLayers
 from attentest.models.decoders import Transformer
 from attentest.models.deletion import encoded_without_each
 from attentest.models.embedded import EmbeddedNetwork
@@ -41,7 +42,7 @@ from attentest.models.translator import sentences_of
 __all__ = ["TransformerTranslator"]
 
 
-class TransformerTranslator(EmbeddedNetwork):
+class TransformerTranslator(EmbeddedNetwork, GeneratesInLayers):
     """Layers that read, and layers that write; each of them is a part."""
 
     target_embedding: nn.Embedding
@@ -107,11 +108,6 @@ class TransformerTranslator(EmbeddedNetwork):
     @property
     def _writes(self) -> list[DecoderLayer]:
         return [getattr(self, f"decoder_{i}") for i in range(1, self._form.layers + 1)]
-
-    @property
-    def generates(self) -> bool:
-        """It writes texts."""
-        return True
 
     @property
     def sites(self) -> tuple[str, ...]:

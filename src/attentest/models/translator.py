@@ -20,6 +20,7 @@ from attentest.errors import InputError
 from attentest.models.architecture import Architecture
 from attentest.models.attention import AttentionNetwork
 from attentest.models.beam import Weigh, Written, beam_search
+from attentest.models.capabilities import Generates
 from attentest.models.decoders import Carried, DecoderNetwork, Recurrent
 from attentest.models.deletion import encoded_without_each
 from attentest.models.embedded import EmbeddedNetwork
@@ -40,7 +41,7 @@ class Course:
     carried: tuple[Float[Tensor, "sentence step _"], ...]
 
 
-class Translator(EmbeddedNetwork):
+class Translator(EmbeddedNetwork, Generates):
     """A recurrent encoder and decoder with attention between them."""
 
     encoder: EncoderNetwork
@@ -75,11 +76,6 @@ class Translator(EmbeddedNetwork):
             assert isinstance(self.architecture.decoder, Recurrent)
             return self.architecture.decoder.build(size, self.encoder.size)
         return self.architecture.attention.build(self.encoder.size, self.decoder.query)
-
-    @property
-    def generates(self) -> bool:
-        """It writes texts."""
-        return True
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """Those of the attention."""

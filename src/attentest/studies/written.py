@@ -7,6 +7,7 @@ from attentest.data.corpus import Split
 from attentest.data.steps import with_targets
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import NotApplicable
+from attentest.models.capabilities import Generates
 from attentest.models.network import Network
 from attentest.progress import SILENT, Progress
 
@@ -18,7 +19,7 @@ BEAM = 5
 
 def own_words(model: Network, split: Split, vocabulary: Vocabulary, progress: Progress = SILENT) -> Split:
     """The split with the model's own translations, by beam search, as its targets."""
-    if not model.generates or vocabulary.target is None:
+    if not isinstance(model, Generates) or vocabulary.target is None:
         raise NotApplicable(f"{type(model).__name__} writes no texts. Leave out --forced own.")
     encoded = Encoded.of(split, vocabulary)
     texts: list[list[str]] = [[] for _ in range(len(split))]

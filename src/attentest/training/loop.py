@@ -14,6 +14,7 @@ import torch
 
 from attentest.data.batches import Batch, Encoded, bucketed, shuffled
 from attentest.errors import Diverged, InputError
+from attentest.models.capabilities import Generates
 from attentest.models.network import Network
 from attentest.models.subject import Reading, Subject
 from attentest.progress import SILENT, Progress
@@ -66,7 +67,7 @@ class Training:
 
     def score(self, subject: Subject) -> str:
         """The score that chooses the epoch of this model."""
-        if subject.generates:
+        if isinstance(subject, Generates):
             return "likelihood"
         if self.select != "auto":
             return self.select
@@ -114,7 +115,7 @@ def fit(
     """
     generator = torch.Generator().manual_seed(seed)
     if objective is None:
-        balanced = training.balance_classes and not model.generates
+        balanced = training.balance_classes and not isinstance(model, Generates)
         weights = class_balance(torch.from_numpy(train.labels), model.classes) if balanced else None
         objective = CrossEntropy(weights, training.smoothing)
     optimizer = torch.optim.Adam(
@@ -198,7 +199,7 @@ def _own_chance(model: Network) -> Iterator[None]:
 @torch.no_grad()
 def on_dev(model: Network, dev: Encoded, training: Training) -> tuple[float, float]:
     """The score that chooses the epoch, and the share of right predictions."""
-    if not model.generates:
+    if not isinstance(model, Generates):
         probabilities = predict(model, dev)
         right = accuracy(dev.labels, probabilities.argmax(-1))
         return SCORES[training.score(model)](dev.labels, probabilities), right

@@ -6,9 +6,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from attentest.challenges import DEFAULT
+from attentest.durations import seconds_of
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
 from attentest.report.records import record_of
@@ -81,6 +83,7 @@ def audit(
     challenges: Sequence[str] | None = None,
     thorough: bool = False,
     limit: int | None = None,
+    time: str | float | None = None,
     runs: str | Path = "runs",
     device: str = "auto",
     fresh: bool = False,
@@ -93,11 +96,13 @@ def audit(
     its ``tokenizer``), or a subject of your own; ``texts`` and ``labels`` may stand in the place of data.
     ``thorough`` adds the four tests that train other models to compare this one with; it takes many times as long.
     ``limit`` is the number of texts to examine, 0 for all; by default all, and of translations 50.
+    ``time``, as "5m" or in seconds, keeps within a budget, training included, by examining fewer texts.
     """
+    began = monotonic()
     device_named(device)
     given = (model, tokenizer, texts, labels)
-    run = describe_audit(*given, challenges=challenges, thorough=thorough, limit=limit, **choices)
-    return finish(run, Path(runs), device=device, fresh=fresh, progress=progress)
+    run = describe_audit(*given, challenges=challenges, thorough=thorough, limit=limit, time=time, **choices)
+    return finish(run, Path(runs), device=device, fresh=fresh, began=began, progress=progress)
 
 
 def describe_audit(
@@ -109,12 +114,15 @@ def describe_audit(
     challenges: Sequence[str] | None = None,
     thorough: bool = False,
     limit: int | None = None,
+    time: str | float | None = None,
     **choices: Any,
 ) -> Run:
     """The run of an audit: with the usual challenges for its task, where none is named."""
+    seconds = 0.0 if time is None else seconds_of(time)
     chosen = Questions.of(challenges or None, thorough=thorough)
     chosen.put()  # what is unknown is refused before texts are read and models loaded
     run = describe_given(model, tokenizer, texts, labels, challenges=chosen, limit=limit or 0, **choices)
+    run = replace(run, time=seconds)
     task = TASKS[run.corpus.task]
     if not (task.usual and chosen.usual):
         return run
@@ -132,12 +140,28 @@ def expected_cost(run: Run, runs: Path) -> str | None:
     return f"Beside  {others}: about {minutes} min in all on one core, less where some are there already"
 
 
-def finish(run: Run, runs: Path, *, device: str = "auto", fresh: bool = False, progress: Progress = SILENT) -> Audit:
-    """Execute the run, judge it and write its report."""
+def finish(
+    run: Run,
+    runs: Path,
+    *,
+    device: str = "auto",
+    fresh: bool = False,
+    began: float | None = None,
+    progress: Progress = SILENT,
+) -> Audit:
+    """Execute the run, judge it and write its report; its time, where it has one, ``began`` now or before."""
+    began = monotonic() if began is None else began
     if (cost := expected_cost(run, runs)) is not None:
         progress.say(cost)
     folder = execute(
-        run, runs, device=device, workers=os.cpu_count() or 1, fresh=fresh, announce=True, progress=progress
+        run,
+        runs,
+        device=device,
+        workers=os.cpu_count() or 1,
+        fresh=fresh,
+        announce=True,
+        began=began,
+        progress=progress,
     )
     verdict = judge(folder)
     from attentest.report.page import write_report

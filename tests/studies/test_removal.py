@@ -17,8 +17,8 @@ from attentest.models.encoders import ENCODERS
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
 from attentest.studies.execute import execute
-from attentest.studies.removal import ranks_of, without_top
-from attentest.studies.run import MODEL, VOCABULARY, Removal, Run
+from attentest.studies.removal import Removal, ranks_of, without_top
+from attentest.studies.run import MODEL, VOCABULARY, Run
 from attentest.training.checkpoints import load_network, load_vocabulary
 from attentest.training.loop import Training
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
+from attentest.durations import seconds_of
 from attentest.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -82,6 +84,13 @@ def audit(
             "sentences.",
         ),
     ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Keep within 90s, 5m or 1h, training included, by examining fewer texts; default: no limit.",
+        ),
+    ] = None,
     seed: o.Seed = 0,
     device: o.Device = "auto",
     runs: o.Runs = DEFAULT_RUNS,
@@ -97,28 +106,30 @@ def audit(
     is there; a killed one goes on where it stopped.
     """
     choices = {k: v for k, v in locals().items() if k in CHOICES}
+    began, budget = monotonic(), None if time is None else seconds_of(time)
     choices |= {"classes": classes and tuple(map(str.strip, classes.split(",")))}
     choices |= {"label_words": label_words and spoken(label_words), "prompt": prompt}
     terminal = Terminal(quiet=quiet or as_json)
     check_texts(choices)
     from attentest.auditing import describe_audit, finish
-    from attentest.report.judge import failures
+    from attentest.report.missing import failures, left_out
     from attentest.studies.trained import device_named
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):
-        run = describe_audit(model, challenges=challenge, thorough=thorough, **choices)
+        run = describe_audit(model, challenges=challenge, thorough=thorough, time=budget, **choices)
     introduce(run, terminal)
-    done = finish(run, runs, device=device, fresh=fresh, progress=terminal)
+    done = finish(run, runs, device=device, fresh=fresh, began=began, progress=terminal)
     if as_json:
         typer.echo(json.dumps(done.to_record(), ensure_ascii=False, indent=1))
     elif quiet:
         typer.echo(f"{done.verdict.headline}\nRun     {done.folder.path}\nReport  {done.report}")
     else:
         done.show(details=details)
-    if failed := failures(done.folder.record):
-        for line in failed:
-            typer.echo(line, err=True)
+    record = done.folder.record
+    for line in (*left_out(record), *failures(record)):
+        terminal.say(line)
+    if failures(record):
         raise typer.Exit(1)
 
 

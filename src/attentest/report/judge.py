@@ -5,14 +5,14 @@ How the lines are weighed against each other stands in weighing.py; here every g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from attentest.errors import StorageError
 from attentest.report.also import also_measured
 from attentest.report.held import why_open
 from attentest.report.lines import lines_of
+from attentest.report.missing import failures, left_out
 from attentest.report.next_steps import next_steps
 from attentest.report.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.report.verdict import Goal, Line, Open, Verdict, task_of, wording_of
@@ -30,7 +30,7 @@ from attentest.store.folder import RunFolder
 from attentest.store.summary import sentences_of
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["failures", "goals_of", "headline_of", "judge"]
+__all__ = ["goals_of", "headline_of", "judge"]
 
 LIMITS = (
     "Attention cannot be changed while everything else stays as it was: replacing it feeds the head contexts it "
@@ -63,7 +63,12 @@ def judge(run: RunFolder) -> Verdict:
     sentences = sentences_of(run.findings(name).table)
     closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())), wording)
     also = tuple(also_measured(run, {line.findings for line in lines}))
-    limits = (*failures(run.record), *LIMITS, *((FORCED, TOGETHER) if task_of(fields).writes else ()))
+    limits = (
+        *left_out(run.record),
+        *failures(run.record),
+        *LIMITS,
+        *((FORCED, TOGETHER) if task_of(fields).writes else ()),
+    )
     headline = headline_of(goals, weighed, fields.get("challenges"), wording)
     steps = tuple(next_steps(lines, goals, weighed, fields, wording))
     return Verdict(headline, lines, goals, closing, limits, also, steps)
@@ -80,14 +85,6 @@ def goals_of(lines: tuple[Line, ...], wording: Wording = TEXTS) -> tuple[Goal, G
         why_open(reason, lines, DEPENDENCE, wording),
         why_open(check, lines, DEPENDENCE, wording),
         why_open(one, lines, (*DEPENDENCE, "adversary"), wording),
-    )
-
-
-def failures(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Every challenge that failed, by a run's record, in one line."""
-    failed = record.get("failed", {}).items()
-    return tuple(
-        f"Challenge {challenge!r} failed and has no part in this verdict: {reason}" for challenge, reason in failed
     )
 
 

@@ -28,9 +28,9 @@ from attentest.report.four_figures import guide_scores, imitation_curve, seed_vi
 from attentest.report.four_tests import four_tests
 from attentest.report.held import site_of
 from attentest.report.html import environment
-from attentest.report.judge import failures
 from attentest.report.layers_figure import layers_curve
 from attentest.report.marks import has_ceiling, marks_table
+from attentest.report.missing import failures, left_out
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import Compared, saliency_table
 from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows, interval_of, value_of
@@ -227,7 +227,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             particulars=_particulars(record),
             files=list(_files(record["finished"], every)),
             run=run.path.name,
-            failures=failures(record),
+            missing=(*left_out(record), *failures(record)),
         )
     )
 

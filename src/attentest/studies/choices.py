@@ -23,7 +23,7 @@ from attentest.models.heads import HEADS
 from attentest.registry import Registry
 from attentest.studies.describe import describe_run
 from attentest.studies.presets import preset
-from attentest.studies.run import Removal
+from attentest.studies.removal import Removal
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
 

@@ -26,7 +26,8 @@ from attentest.studies.applicable import refuse_untrained
 from attentest.studies.fine_tuned import checkpoint_folder, describe_fine_tuned
 from attentest.studies.presets import preset as preset_named
 from attentest.studies.questions import Questions
-from attentest.studies.run import FORCED, Removal, Run
+from attentest.studies.removal import Removal
+from attentest.studies.run import FORCED, Run
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
 

@@ -34,10 +34,10 @@ from attentest.store.findings import FindingsWriter
 from attentest.store.parts import Parts
 from attentest.studies.finite import finite_only
 from attentest.studies.marked import Marks, People
-from attentest.studies.pace import Forecast
+from attentest.studies.pace import Forecast, Pace
 from attentest.studies.room import Room
 
-__all__ = ["UNFINISHED", "Texts", "examine"]
+__all__ = ["UNFINISHED", "Texts", "examine", "measured"]
 
 #: The folder, beside the findings, of what an unfinished examination has found so far.
 UNFINISHED = "unfinished"
@@ -139,6 +139,36 @@ def examine(
             finished(name)
             parts[name].forget()
     return examiner.failed
+
+
+def measured(
+    subject: Subject,
+    split: Split,
+    encoded: Encoded,
+    challenges: Mapping[str, Challenge],
+    *,
+    seed: int,
+    meaning: str = "",
+    companions: Mapping[Companion, Subject] | None = None,
+    written: Texts | None = None,
+    workers: int = 1,
+    progress: Progress = SILENT,
+) -> Pace:
+    """The pace at which a few texts are examined, as by ``examine``; what is found goes."""
+    room = Room(subject, encoded)
+    about = seed, meaning, companions or {}, written, progress.say
+    examiner = _Examiner(subject, split, encoded, challenges, room, *about)
+    forecast, started = Forecast(room.sizes + 2, encoded.steps, workers), time.monotonic()
+    batches = next(_batches(encoded, room))
+    with progress.stage("Measuring", len(encoded)) as tick, _threads(workers, examiner) as pool:
+        for some in (batches[-2:], batches[:-2]):
+            futures = {pool.submit(examiner.examined, batch, list(challenges)): batch for batch in some}
+            for future in as_completed(futures):
+                forecast.add(futures[future].sources, future.result().seconds)
+                tick(futures[future].texts)
+            if time.monotonic() - started >= ANNOUNCE_SECONDS:
+                break
+    return forecast.pace(examiner.failed)
 
 
 def _batches(encoded: Encoded, room: Room) -> Iterator[list[Batch]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from attentest.challenges import Challenge
+from attentest.challenges.companions import Companion
 from attentest.challenges.instances import Instances
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
@@ -20,9 +23,11 @@ from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.store.atomic import make_folder, replacing
 from attentest.store.folder import RunFolder
-from attentest.studies.applicable import applicable, explained
-from attentest.studies.examine import Texts, examine
+from attentest.studies.applicable import applicable, explained, has_marks
+from attentest.studies.budget import within_time
+from attentest.studies.examine import Texts, examine, measured
 from attentest.studies.finite import refuse_not_finite
+from attentest.studies.pace import Pace
 from attentest.studies.run import COUNTS, FORCED, MODEL, Run, file_name
 from attentest.studies.trained import companions, neighbours, opened, reproducibly, trained_model, without_removed
 from attentest.studies.written import own_words
@@ -38,12 +43,13 @@ def execute(
     workers: int = 1,
     fresh: bool = False,
     announce: bool = False,
+    began: float | None = None,
     progress: Progress = SILENT,
 ) -> RunFolder:
     """Do what is not done yet: prepare, train, then every challenge; each finished stage is kept.
 
     A challenge that fails is noted in the run's record as ``failed``, with the reason, and the others go on. With
-    ``announce`` it is said how long the examination will take.
+    ``announce`` it is said how long the examination will take. The time of a run that has one ``began`` now, or then.
     """
     with opened(run, root, device, fresh, progress) as (folder, where):
         if is_complete(run, folder, progress.say):
@@ -51,47 +57,89 @@ def execute(
         run = without_removed(run, root, device, progress)
         model, vocabulary = trained_model(run, folder, where, progress)
         subject = model.at(run.site)
-        split = _read(run, model, vocabulary, progress)
-        shown = split if vocabulary.target is None else stepped(split, vocabulary)
-        wanted = _applicable(run, folder, subject, shown, progress)
+        side_by_side = workers if model.device.type == "cpu" else 1
+        marked = run.examined().has("rationale") if vocabulary.target is None else has_marks(run)
+        wanted = _applicable(run, folder, subject, marked, progress)
+
+        def put(run: Run, challenges: Mapping[str, Challenge]) -> _Put:
+            beside = companions(run, subject, challenges.values(), root, device, progress)
+            return _Put.of(run, model, vocabulary, explained(challenges, subject), beside, side_by_side, progress)
+
+        run = within_time(
+            run,
+            folder,
+            subject,
+            vocabulary,
+            began=time.monotonic() if began is None else began,
+            workers=side_by_side,
+            measure=lambda few: put(few, wanted).measured(),
+            say=progress.say,
+        )
         missing = {
             name: challenge
             for name, challenge in wanted.items()
             if not folder.is_finished(_findings(name), progress.say) and not _borrowed(run, folder, name, challenge)
         }
+        failed: dict[str, Exception] = {}
         if missing:
             make_folder(folder.path / "findings")
-            beside = companions(run, subject, missing.values(), root, device, progress)
-            encoded = Encoded.of(split, vocabulary)
-            refuse_not_finite(model, encoded)
-            side_by_side = workers if model.device.type == "cpu" else 1
-            started = time.monotonic()
+            asked, started = put(run, missing), time.monotonic()
 
             def finished(name: str) -> None:
                 key, seconds = run.findings_key(missing[name]), round(time.monotonic() - started, 2)
-                folder.finish(_findings(name), instances=len(split), key=key, seconds=seconds)
+                folder.finish(_findings(name), instances=len(asked.encoded), key=key, seconds=seconds)
 
-            with reproducibly():
-                failed = examine(
-                    subject,
-                    shown,
-                    encoded,
-                    explained(missing, subject),
-                    folder.path / "findings",
-                    seed=run.seed,
-                    meaning=run.corpus.provenance.rationale,
-                    companions=beside,
-                    written=None if vocabulary.target is None else Texts(run.examined(), vocabulary),
-                    workers=side_by_side,
-                    finished=finished,
-                    announce=announce,
-                    progress=progress,
-                )
-            folder.note(failed={text_of(missing[name]): line_of(error) for name, error in failed.items()} or None)
-            without = [error for name, error in failed.items() if isinstance(missing[name], Instances)]
-            if without:  # nothing can be judged
-                raise without[0]
+            failed = asked.examined(folder.path / "findings", finished, announce=announce and not run.time)
+        folder.note(failed={text_of(missing[name]): line_of(error) for name, error in failed.items()} or None)
+        without = [error for name, error in failed.items() if isinstance(missing[name], Instances)]
+        if without:  # nothing can be judged
+            raise without[0]
         return folder
+
+
+@dataclass(frozen=True)
+class _Put:
+    """Challenges, put to a model on the texts of a run."""
+
+    subject: Subject
+    shown: Split
+    encoded: Encoded
+    challenges: Mapping[str, Challenge]
+    about: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        model: Network,
+        vocabulary: Vocabulary,
+        challenges: Mapping[str, Challenge],
+        beside: Mapping[Companion, Subject],
+        workers: int,
+        progress: Progress,
+    ) -> _Put:
+        split = _read(run, model, vocabulary, progress)
+        writes = vocabulary.target is not None
+        encoded = Encoded.of(split, vocabulary)
+        refuse_not_finite(model, encoded)
+        about = {
+            "seed": run.seed,
+            "meaning": run.corpus.provenance.rationale,
+            "companions": beside,
+            "written": Texts(run.examined(), vocabulary) if writes else None,
+            "workers": workers,
+            "progress": progress,
+        }
+        return cls(model.at(run.site), stepped(split, vocabulary) if writes else split, encoded, challenges, about)
+
+    def measured(self) -> Pace:
+        with reproducibly():
+            return measured(self.subject, self.shown, self.encoded, self.challenges, **self.about)
+
+    def examined(self, folder: Path, finished: Callable[[str], None], *, announce: bool) -> dict[str, Exception]:
+        asked = self.subject, self.shown, self.encoded, self.challenges
+        with reproducibly():
+            return examine(*asked, folder, finished=finished, announce=announce, **self.about)
 
 
 def _read(run: Run, model: Network, vocabulary: Vocabulary, progress: Progress) -> Split:
@@ -134,9 +182,9 @@ def _borrowed(run: Run, folder: RunFolder, name: str, challenge: Challenge) -> b
     return False
 
 
-def _applicable(run: Run, folder: RunFolder, model: Subject, split: Split, progress: Progress) -> dict[str, Challenge]:
+def _applicable(run: Run, folder: RunFolder, model: Subject, marked: bool, progress: Progress) -> dict[str, Challenge]:
     """The challenges by the name of their findings; those that do not apply are named with the reason, and noted."""
-    wanted, passed_over, left_out = applicable(run.asked, run.usual, model, has_rationale=split.has("rationale"))
+    wanted, passed_over, left_out = applicable(run.asked, run.usual, model, has_rationale=marked)
     for challenge, reason in passed_over.items():
         progress.say(f"Challenge {challenge!r} does not apply: {reason}.")
     for explainer, reason in left_out.items():

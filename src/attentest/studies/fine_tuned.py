@@ -119,7 +119,7 @@ class FineTunedRun(Run):
                 f"{companion}: a checkpoint is fine-tuned as it is, and no other model is made of its parts. Of the "
                 "tests that train other models, seed_variance alone applies to it."
             )
-        return replace(self, seed=self.seed + companion.seed, challenges=(), limit=0, site="")
+        return replace(self, seed=self.seed + companion.seed, challenges=(), limit=0, time=0.0, site="")
 
     def build(self, device: torch.device, say: Callable[[str], None]) -> tuple[Network, Vocabulary, dict[str, Any]]:
         """The checkpoint with a new head, and the words of all splits."""

@@ -7,6 +7,8 @@ with gaps: nothing falls off the manifold it was trained on.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +18,35 @@ from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Corpus, Split
 from attentest.data.sentences import kept_sentences
 from attentest.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary
-from attentest.errors import StorageError
+from attentest.errors import InputError, StorageError
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.store.atomic import replacing
 from attentest.store.folder import RunFolder
-from attentest.studies.run import Removal
 
-__all__ = ["ranks_of", "without_top"]
+__all__ = ["Removal", "ranks_of", "without_top"]
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Remove and retrain (ROAR): the model is trained on texts without the tokens that an explainer ranks highest.
+
+    The explainer explains a first model of the same kind and seed, trained on the whole texts.
+    """
+
+    explainer: str
+    #: The share of every text's tokens that is removed.
+    share: float
+    #: "mask": the unknown word takes their place; "delete": they are gone.
+    by: Literal["mask", "delete"] = "mask"
+
+    def __post_init__(self) -> None:
+        EXPLAINERS.parse(self.explainer)
+        if not 0 < self.share < 1:
+            raise InputError(f"removal_share={self.share} must lie between 0 and 1.")
+        if self.by not in ("mask", "delete"):
+            raise InputError(f"removal_by={self.by!r} must be 'mask' or 'delete'.")
 
 
 def ranks_of(

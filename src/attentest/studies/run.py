@@ -31,13 +31,14 @@ from attentest.registry import text_of
 from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
 from attentest.studies.questions import Usual
+from attentest.studies.removal import Removal
 from attentest.studies.seen_texts import seen_among
 from attentest.studies.version import name_of, version_of
 from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network
 from attentest.training.loop import Training
 
-__all__ = ["FORCED", "Removal", "Run", "file_name"]
+__all__ = ["FORCED", "Run", "file_name"]
 
 #: Whose words a translator is made to write while it is examined: the corpus's, or its own.
 FORCED = ("reference", "own")
@@ -50,27 +51,6 @@ FINDS = ("attentest.studies.examine:examine", "attentest.data.vocabulary:Vocabul
 VECTORS = "attentest.data.vectors:load_vectors"
 GUIDES, OPPOSES = "attentest.models.guided:Guided", "attentest.training.adversarial:Imitation"
 REMOVES = ("attentest.studies.removal:ranks_of", "attentest.studies.removal:without_top")
-
-
-@dataclass(frozen=True)
-class Removal:
-    """Remove and retrain (ROAR): the model is trained on texts without the tokens that an explainer ranks highest.
-
-    The explainer explains a first model of the same kind and seed, trained on the whole texts.
-    """
-
-    explainer: str
-    #: The share of every text's tokens that is removed.
-    share: float
-    #: "mask": the unknown word takes their place; "delete": they are gone.
-    by: Literal["mask", "delete"] = "mask"
-
-    def __post_init__(self) -> None:
-        EXPLAINERS.parse(self.explainer)
-        if not 0 < self.share < 1:
-            raise InputError(f"removal_share={self.share} must lie between 0 and 1.")
-        if self.by not in ("mask", "delete"):
-            raise InputError(f"removal_by={self.by!r} must be 'mask' or 'delete'.")
 
 
 @dataclass(frozen=True)
@@ -107,6 +87,8 @@ class Run:
     seed: int = 0
     #: Examine only this many instances of the split, drawn at random; 0: all.
     limit: int = 0
+    #: Seconds that all of it may take: no more texts are examined than fit; 0: as long as it takes.
+    time: float = 0.0
     split: str = "test"
     vectors: Path | None = None
     #: Words without a vector start from N(0, 1) (the paper) or from zeros (its code).
@@ -159,6 +141,7 @@ class Run:
             "challenges": [text_of(challenge) for challenge in self.challenges],
             "seed": self.seed,
             "limit": self.limit,
+            **({"time": self.time} if self.time else {}),
             "split": self.split,
             **({"site": self.examined_at} if self.examined_at else {}),
             **({} if self.forced == FORCED[0] else {"forced": self.forced}),
@@ -225,6 +208,7 @@ class Run:
             seed=self.seed + companion.seed,
             challenges=(),
             limit=0,
+            time=0.0,
             site="",
             relation=self.relation if taken == Relation() else taken,
         )
@@ -360,9 +344,12 @@ class Run:
         if not len(split):
             raise InputError(f"Corpus {self.corpus.name!r}: split {self.split!r} is empty, nothing to examine.")
         if self.limit and self.limit < len(split):
-            rows = np.random.default_rng(self.seed).permutation(len(split))[: self.limit]
-            return split.take(sorted(rows.tolist()))
+            return split.take(sorted(self.drawn()[: self.limit].tolist()))
         return split
+
+    def drawn(self) -> np.ndarray:
+        """All rows of the split that is examined, in the order in which a limit takes them."""
+        return np.random.default_rng(self.seed).permutation(len(self.texts[self.split]))
 
 
 def code_of(challenge: Challenge, model: tuple[str, ...], kind: type[Subject] | None = None) -> str:

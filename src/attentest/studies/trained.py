@@ -76,7 +76,7 @@ def without_removed(run: Run, root: Path, device: str, progress: Progress) -> Ru
     """The run with the texts that its removal leaves: trains, or finds, the first model and asks its explainer."""
     if run.removal is None:
         return run
-    first = replace(run, removal=None, challenges=())
+    first = replace(run, removal=None, challenges=(), time=0.0)
     folder = train(first, root, device=device, progress=progress)
     with folder.locked(progress.say), reproducibly():
         model, vocabulary = trained_model(first, folder, device_named(device), progress)

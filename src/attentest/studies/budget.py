@@ -1,0 +1,65 @@
+"""A budget of time becomes a number of texts, once: measured on a few, recorded, and kept when a run resumes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from attentest.data.batches import Encoded
+from attentest.data.vocabulary import Vocabulary
+from attentest.durations import in_words
+from attentest.models.subject import Subject
+from attentest.store.folder import RunFolder
+from attentest.studies.pace import Pace
+from attentest.studies.room import Room
+from attentest.studies.run import Run
+
+__all__ = ["TRIED", "affordable", "within_time"]
+
+#: So many texts are drawn to be tried; no fewer are examined, however short the time.
+TRIED = 16
+#: The share of the time that is planned with, and the seconds kept for verdict and report.
+PLANNED, KEPT = 0.8, 5.0
+
+
+def within_time(
+    run: Run,
+    folder: RunFolder,
+    subject: Subject,
+    vocabulary: Vocabulary,
+    *,
+    began: float,
+    workers: int,
+    measure: Callable[[Run], Pace],
+    say: Callable[[str], None],
+) -> Run:
+    """The run limited to as many texts as fit into its time, which began at ``began`` on the monotonic clock.
+
+    ``measure`` examines the few texts of a run and says at what pace.
+    """
+    if not run.time:
+        return run
+    budget = folder.record.get("budget")
+    if budget is None:
+        split = run.texts[run.split]
+        rows = run.drawn()[: run.limit or len(split)]
+        encoded = Encoded.of(split.take(rows.tolist()), vocabulary)
+        texts = len(rows)
+        if texts > TRIED:
+            pace = measure(replace(run, limit=TRIED))
+            seconds = pace.seconds(Room(subject, encoded).sizes + 2) * encoded.steps / workers
+            texts = affordable(seconds, run.time - (time.monotonic() - began))
+        budget = {"seconds": run.time, "texts": texts, "of": len(rows)}
+        folder.note(budget=budget)
+    if budget["texts"] < budget["of"]:
+        say(f"Time    {budget['texts']} of {budget['of']} texts are examined, to keep within {in_words(run.time)}")
+    return replace(run, limit=budget["texts"])
+
+
+def affordable(seconds: np.ndarray, left: float) -> int:
+    """How many texts, each taking so many seconds, fit into what is left, some of it kept for the report."""
+    fit = int(np.searchsorted(np.cumsum(seconds), PLANNED * left - KEPT, side="right"))
+    return min(len(seconds), max(TRIED, fit))

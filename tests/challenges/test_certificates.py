@@ -11,7 +11,7 @@ from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES, DEFAULT
-from attentest.challenges.certificates import ABSORBING, LIMITS, OUTSIDE, OWN, SAMPLED, WORDS, Certificates
+from attentest.challenges.certificates import ABSORBING, LIMITS, OUTSIDE, SAMPLED, WORDS, Certificates
 from attentest.challenges.challenge import Examination
 from attentest.challenges.faithfulness import Faithfulness
 from attentest.data.batches import Encoded
@@ -188,7 +188,7 @@ def test_every_measure_can_be_computed_and_every_check_has_words():
     findings = Findings("certificates", challenge.measures, table)
     of_transformers = {"absorbed_positions", "absorbed_softmax", "absorbed_other_text"}
     assert {m.where["check"] for m in challenge.measures} == set(WORDS) - of_transformers
-    assert {check for checks in OWN.values() for check in checks} | set(SAMPLED) == set(WORDS)
+    assert {check for kind in EXPLAINERS.values() for check in kind.certifies} | set(SAMPLED) == set(WORDS)
     written = {(r["explainer"], r["check"]) for r in table.to_pylist()}
     assert {(m.where["explainer"], m.where["check"]) for m in challenge.measures} == written
     for measure in challenge.measures:

@@ -147,9 +147,7 @@ def copied(tmp_path):
     folder = tmp_path / "attentest"
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__", "*.csv", "templates"))
     run = Run(made_up_corpus())
-    # Certificates know every explainer that has something to check by its class, checkpoints' own among them.
-    asked = [c for c in run.asked if c.name != "certificates"]
-    asked = [definitions_of(challenge, run.read_by, run.subject_class) for challenge in asked]
+    asked = [definitions_of(challenge, run.read_by, run.subject_class) for challenge in run.asked]
     command = "import sys, attentest.studies.version as v; print([v.version_of(*a.split()) for a in sys.argv[1:]])"
 
     def versions(moved: tuple[str, str] = ("", "")) -> str:

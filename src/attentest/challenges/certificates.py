@@ -17,17 +17,10 @@ from attentest.challenges.faithfulness import Faithfulness
 from attentest.data.batches import Batch
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS, Explainer
-from attentest.explainers.attn_lrp import AttnLRP
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
-from attentest.explainers.deep_lift import DeepLift
 from attentest.explainers.deletion import Deletion
-from attentest.explainers.integrated_gradients import IntegratedGradients
-from attentest.explainers.kernel_shap import KernelShap
 from attentest.explainers.leave_one_out import LeaveOneOut
-from attentest.explainers.lime import Lime
-from attentest.explainers.lrp import LRP
 from attentest.explainers.oracle import Oracle
-from attentest.explainers.smooth_grad import SmoothGrad
 from attentest.measures.chance import uniforms
 from attentest.models.copies import copies
 from attentest.models.subject import Reading
@@ -48,19 +41,6 @@ LIMITS = {
 }
 #: Checks that take more computing than the scores did, and are made on a sample.
 SAMPLED = ("loop_gap", "repeat_gap", "alone_gap")
-#: What the explainers of these kinds say for themselves.
-OWN: dict[type[Explainer], tuple[str, ...]] = {
-    IntegratedGradients: ("completeness_gap", "steps", "complete"),
-    DeepLift: ("summation_gap",),
-    LRP: ("conservation_gap", "absorbed_bias", "absorbed_epsilon", "absorbed_symbols"),
-    AttnLRP: (
-        "conservation_gap",
-        *(f"absorbed_{name}" for name in ("bias", "symbols", "positions", "softmax", "other_text")),
-    ),
-    KernelShap: ("completeness_gap", "fit", "exact"),
-    Lime: ("fit",),
-    SmoothGrad: ("standard_error",),
-}
 WORDS = {
     "completeness_gap": "share of instances whose scores add up to the difference from no words, within 1 %",
     "summation_gap": "share of instances whose scores add up to the difference from no words, within 1 %",
@@ -129,7 +109,7 @@ class Certificates(Challenge):
     def _measures(self) -> Iterator[Measure]:
         for explainer in self.explainers:
             method, called = EXPLAINERS.parse(explainer), name_in_words(explainer, self.explainers)
-            for check in (*OWN.get(type(method), ()), *_on_sample(method)):
+            for check in (*method.certifies, *_on_sample(method)):
                 column = "within" if check in LIMITS else "value"
                 words, where = f"{called}: {WORDS[check]}", {"explainer": explainer, "check": check}
                 yield Measure(f"{explainer}.{check}", column, _statistic(check), words, where)

@@ -41,6 +41,10 @@ class AttnLRP(Explainer):
     summary: ClassVar[str] = "layer-wise relevance through every layer of a transformer, its attention included"
     reference: ClassVar[str] = "Achtibat et al. 2024, with ε = 0"
     cost: ClassVar[str] = "one forward and one backward pass"
+    certifies: ClassVar[tuple[str, ...]] = (
+        "conservation_gap",
+        *(f"absorbed_{name}" for name in ("bias", "symbols", "positions", "softmax", "other_text")),
+    )
     checked: ClassVar[str] = (
         "conservation: the shares of words, special tokens, positions and biases add up to the output"
     )

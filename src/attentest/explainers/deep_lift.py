@@ -31,6 +31,7 @@ class DeepLift(Replaying):
     summary: ClassVar[str] = "DeepLIFT: each token's share of the difference from a text without words"
     reference: ClassVar[str] = "Shrikumar et al. 2017 (rescale rule); products as in the shap library"
     cost: ClassVar[str] = "three forward passes and one backward pass, step by step"
+    certifies: ClassVar[tuple[str, ...]] = ("summation_gap",)
     checked: ClassVar[str] = "summation to delta: the scores add up to the difference of the margins"
     signed: ClassVar[bool] = True
     baselines: str = "zero"

@@ -43,6 +43,8 @@ class Explainer(ABC):
     signed: ClassVar[bool] = False
     #: What a subject must be for the method to apply: a class, or a capability (models/capabilities.py).
     needs: ClassVar[tuple[type, ...]] = ()
+    #: The numbers that it gives with its scores, by their names in the challenge ``certificates``.
+    certifies: ClassVar[tuple[str, ...]] = ()
     #: What the method's certificate checks, for the documentation.
     checked: ClassVar[str] = "determinism: the same scores twice"
 

@@ -39,6 +39,7 @@ class IntegratedGradients(Explainer):
     summary: ClassVar[str] = "gradients collected from a baseline to the text; the scores add up to the difference"
     reference: ClassVar[str] = "Sundararajan et al. 2017"
     cost: ClassVar[str] = "n_steps forward and backward passes without the first layer; more where the sum is missed"
+    certifies: ClassVar[tuple[str, ...]] = ("completeness_gap", "steps", "complete")
     checked: ClassVar[str] = (
         "completeness: the scores add up to F(text) − F(baseline), F(text) the model's own; gap and steps are given"
     )

@@ -34,6 +34,7 @@ class KernelShap(Explainer):
     summary: ClassVar[str] = "Shapley values by least squares over coalitions of tokens"
     reference: ClassVar[str] = "Lundberg & Lee 2017; Covert & Lee 2021 (pairs)"
     cost: ClassVar[str] = "n_samples + 2 forward passes, or 2^T where that is less: then exact"
+    certifies: ClassVar[tuple[str, ...]] = ("completeness_gap", "fit", "exact")
     checked: ClassVar[str] = "whether every coalition was asked (exact); how well additive scores fit (adjusted R²)"
     signed: ClassVar[bool] = True
     n_samples: int = 500

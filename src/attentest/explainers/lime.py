@@ -35,6 +35,7 @@ class Lime(Explainer):
     summary: ClassVar[str] = "coefficients of a linear model fitted to the outputs around the text"
     reference: ClassVar[str] = "Ribeiro et al. 2016"
     cost: ClassVar[str] = "n_samples forward passes"
+    certifies: ClassVar[tuple[str, ...]] = ("fit",)
     checked: ClassVar[str] = "how well the linear model fits (weighted R², adjusted for the number of words)"
     signed: ClassVar[bool] = True
     n_samples: int = 500

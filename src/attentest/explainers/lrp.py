@@ -42,6 +42,7 @@ class LRP(Replaying):
     summary: ClassVar[str] = "layer-wise relevance: the output handed back through the network in proportion"
     reference: ClassVar[str] = "Bach et al. 2015; Arras et al. 2017 and 2019, for LSTMs"
     cost: ClassVar[str] = "one forward and one backward pass, step by step"
+    certifies: ClassVar[tuple[str, ...]] = ("conservation_gap", "absorbed_bias", "absorbed_epsilon", "absorbed_symbols")
     checked: ClassVar[str] = "conservation: the shares of words, symbols, biases and ε add up to the output"
     signed: ClassVar[bool] = True
     epsilon: float = 0.001

@@ -40,6 +40,7 @@ class SmoothGrad(Explainer):
     summary: ClassVar[str] = "a gradient method averaged over noisy embeddings"
     reference: ClassVar[str] = "Smilkov et al. 2017"
     cost: ClassVar[str] = "nt_samples forward and backward passes"
+    certifies: ClassVar[tuple[str, ...]] = ("standard_error",)
     checked: ClassVar[str] = "the largest standard error of a token's mean over the noisy copies"
     signed: ClassVar[bool] = True
     of: str = "gradient_x_input"

@@ -2,19 +2,29 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from tests.report.made_up_verdict import made_up_verdict
 from tests.report.test_page import Outline
+from tests.studies.test_run import small
 
 from attentest.challenges import CHALLENGES
-from attentest.challenges.certificates import LIMITS, OUTSIDE
+from attentest.challenges.agreement import Agreement
+from attentest.challenges.certificates import LIMITS, OUTSIDE, Certificates
+from attentest.challenges.faithfulness import Faithfulness
+from attentest.challenges.uniform import UniformAttention
 from attentest.registry import parameters_of
+from attentest.report.answer import LINES, answer
 from attentest.report.checks import checked, checks_table, checks_terminal
 from attentest.report.figures import svg
+from attentest.report.judge import goals_of, judge
 from attentest.report.page import page
 from attentest.report.randomisation_figure import randomisation_curve
+from attentest.report.saliency import FAILED
 from attentest.report.tables import render
-from attentest.store.findings import Findings
+from attentest.store.findings import Findings, FindingsWriter
+from attentest.store.folder import RunFolder
+from attentest.studies.execute import execute
 
 IG, TEXTS = "integrated_gradients(n_steps=8, tolerance=0.2)", 40
 
@@ -179,3 +189,54 @@ def test_hostile_names_stay_text():
     (row,) = checks_table(hostile)
     assert "<" in row["sentence"]
     assert "\u202e" not in svg(randomisation_curve(randomisation(**{"<b>\u202ex": [0.1, 0.1, 0.1, 0.1]})))
+
+
+def fail(folder: RunFolder, explainer: str) -> None:
+    """Let a check of this explainer fail in a run that is there."""
+    name = folder.named("certificates")
+    file, found = f"findings/{name}.parquet", folder.findings(name)
+    hit = pa.array([one == explainer for one in found.table["explainer"].to_pylist()])
+    within = pc.if_else(pc.and_(hit, pc.is_valid(found.table["within"])), False, found.table["within"])
+    table = found.table.set_column(found.table.column_names.index("within"), "within", within)
+    with FindingsWriter(folder.path / file, found.challenge, found.measures) as writer:
+        writer.write(table)
+    folder.finish(file)
+
+
+def test_an_explainer_whose_check_failed_is_named_and_its_lines_do_not_count(tmp_path):
+    some = ("attention", "gradient", "leave_one_out")
+    asked = (UniformAttention(), Agreement(), Faithfulness(some), Certificates(some))
+    folder = execute(small(challenges=asked), tmp_path)
+    before = judge(folder)
+    assert before.failed == ()
+    assert "void" not in {line.tone for line in before.lines}
+    fail(folder, "leave_one_out")
+    verdict = judge(folder)
+    assert verdict.failed == ("leave-one-out",)
+    void = {line.key for line in verdict.lines if line.tone == "void"}
+    assert void == {"stands", "deletion"}
+    assert all("The check of leave-one-out failed" in line.reading for line in verdict.lines if line.key in void)
+    compared = next(line for line in verdict.lines if line.key == "saliency")
+    assert "leave-one-out" not in compared.better
+    assert compared.rival is None or compared.rival.name != "leave-one-out"
+    told = answer(verdict, folder.path / "report.html").plain
+    assert "! Not counted, because their own check failed: leave-one-out" in told
+    assert "! Do states stand for words?" in told
+    assert len(told.splitlines()) <= LINES
+    html = page(folder, verdict)
+    assert "does not count" in html
+    assert FAILED in html
+
+
+@pytest.mark.parametrize("tones", [{}, {"gradient": "supports"}, {"gradient": "against", "saliency": "against"}])
+def test_what_does_not_count_answers_nothing(tones):
+    from tests.report.test_judge import lines
+
+    good = {"uniform": "supports", "permutation": "supports", "states": "context", "adversary": "supports"}
+    reason, check, one = goals_of(lines(**good, stands="void", deletion="void", **tones))
+    refused = "against" in tones.values()
+    assert reason.answer == ("no" if refused else "cannot say")
+    assert refused or reason.why == one.why == "The explainer that would tell failed its own check."
+    assert check.answer == "yes"
+    nothing = goals_of(lines(**good | {"states": "void"}, stands="supports"))
+    assert {goal.answer for goal in nothing} == {"cannot say"}

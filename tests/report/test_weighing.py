@@ -132,7 +132,7 @@ RESTS = {
     2: (*DEPENDING, "stands", *VIEWS, "needed", "luck", "adversary"),
 }
 EVERY = ("accuracy", *dict.fromkeys(key for keys in RESTS.values() for key in keys), "unique")
-TONES = st.sampled_from(("supports", "mixed", "against", "unsettled", "context", None))
+TONES = st.sampled_from(("supports", "mixed", "against", "unsettled", "context", "void", None))
 COMBINATIONS = st.fixed_dictionaries(dict.fromkeys(EVERY, TONES)).map(lambda d: {k: t for k, t in d.items() if t})
 BEST_FIRST = ("yes", "with care", "cannot say", "no")
 

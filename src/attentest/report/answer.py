@@ -34,7 +34,7 @@ _LEFT_OUT = ("context", "supports")
 def answer(verdict: Verdict, report: Path) -> Text:
     """The headline, the uses with answer and reason, a line for every piece of evidence, what next, and the report."""
     head = [Text(line, "bold") for line in textwrap.wrap(visible(verdict.headline), COLUMNS)]
-    files = [*_next(verdict.next_steps), _named("Report", str(report))]
+    files = [*_failed(verdict.failed), *_next(verdict.next_steps), _named("Report", str(report))]
     for rows, blank in _LAYOUTS:
         gaps = [[Text()] if place < blank else [] for place in range(3)]
         goals = list(chain.from_iterable(_goal(goal, rows) for goal in verdict.goals))
@@ -87,6 +87,12 @@ def _numbers(line: Line) -> tuple[str, str]:
         "–" if math.isnan(found.value) else f"{value_of(found, line.form)} {interval_of(found, line.form)}".rstrip()
     )
     return number, f"{found.judged:,}"
+
+
+def _failed(names: Sequence[str]) -> list[Text]:
+    """The explainers whose own check failed, in one line."""
+    told = f"! Not counted, because their own check failed: {', '.join(names)}"
+    return [Text(textwrap.shorten(visible(told), COLUMNS, placeholder=" …"), "red")] if names else []
 
 
 def _next(steps: Sequence[str]) -> list[Text]:

@@ -25,7 +25,7 @@ from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["Checked", "checked", "checks_table", "checks_terminal"]
+__all__ = ["Checked", "checked", "checks_table", "checks_terminal", "failed"]
 
 #: The layer of ``randomisation`` where no learnt weight is left.
 EVERYTHING = "everything"
@@ -93,6 +93,13 @@ def checked(
     for name, check in _random(randomisation):
         by_name.setdefault(name, []).append(check)
     return [Checked(name_in_words(name, list(by_name)), tuple(checks)) for name, checks in by_name.items() if checks]
+
+
+def failed(certificates: Findings | None) -> frozenset[str]:
+    """The explainers of which a check failed, as the findings call them."""
+    names = [] if certificates is None else pc.unique(certificates.table["explainer"]).to_pylist()
+    found = {name: Checked(name, tuple(_sentences(dict(_values(certificates, name)), TEXTS))) for name in names}
+    return frozenset(name for name, one in found.items() if one.outcome == "fails")
 
 
 def _values(certificates: Findings | None, explainer: str) -> Iterator[tuple[str, Values]]:

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attentest.errors import StorageError
+from attentest.registry import name_in_words
 from attentest.report.also import also_measured
+from attentest.report.checks import failed
 from attentest.report.held import why_open
 from attentest.report.lines import lines_of
 from attentest.report.missing import failures, left_out
@@ -20,6 +22,7 @@ from attentest.report.weighing import (
     DEPENDENCE,
     UNKNOWN,
     UNSETTLED,
+    VOID,
     Weighed,
     bounded,
     nothing_to_explain,
@@ -70,8 +73,9 @@ def judge(run: RunFolder) -> Verdict:
         *((FORCED, TOGETHER) if task_of(fields).writes else ()),
     )
     headline = headline_of(goals, weighed, fields.get("challenges"), wording)
-    steps = tuple(next_steps(lines, goals, weighed, fields, wording))
-    return Verdict(headline, lines, goals, closing, limits, also, steps)
+    bad = _failed_checks(run)
+    steps = tuple(next_steps(lines, goals, weighed, fields, wording, bad))
+    return Verdict(headline, lines, goals, closing, limits, also, steps, bad)
 
 
 def goals_of(lines: tuple[Line, ...], wording: Wording = TEXTS) -> tuple[Goal, Goal, Goal]:
@@ -88,17 +92,24 @@ def goals_of(lines: tuple[Line, ...], wording: Wording = TEXTS) -> tuple[Goal, G
     )
 
 
+def _failed_checks(run: RunFolder) -> tuple[str, ...]:
+    """The explainers whose own check failed, as people call them."""
+    name = run.named("certificates")
+    return tuple(sorted(map(name_in_words, failed(None if name is None else run.findings(name)))))
+
+
 def _open(said: Sequence[str]) -> Open:
     """Why a goal cannot be answered from what was weighed, empty when it can."""
     if "against" in said:
         return ""
-    return "not run" if UNKNOWN in said else "not settled" if UNSETTLED in said else ""
+    return "void" if VOID in said else "not run" if UNKNOWN in said else "not settled" if UNSETTLED in said else ""
 
 
 def _cannot_say(goal: Goal, why: Open, wording: Wording) -> Goal:
     words = {
         "not run": f"The challenges that answer this were not run, or could judge no {wording.unit}.",
         "not settled": f"Too few {wording.units}, or too close to a threshold, to say.",
+        "void": "The explainer that would tell failed its own check.",
     }
     return replace(goal, answer="cannot say", why=words[why], open=why)
 
@@ -162,7 +173,8 @@ def _one_reason(weighed: Weighed, reason: Goal, lines: tuple[Line, ...], wording
     if reason.answer == "no":
         return replace(goal, answer="no", why=f"It does not say which {wording.items} mattered.")
     if weighed.only != "supports" or reason.answer == "cannot say":
-        return _cannot_say(goal, "not run" if weighed.only == UNKNOWN else "not settled", wording)
+        still: Open = "not run" if weighed.only == UNKNOWN else "not settled"
+        return _cannot_say(goal, "void" if reason.open == "void" else still, wording)
     if reason.answer == "yes":
         why = "Few other attentions would do, but a ranking is not yet a reason."
         return replace(goal, answer="with care", why=why)
@@ -241,6 +253,7 @@ def _closing(
         "against": "the weights do not rank the states they are made of",
         UNSETTLED: "whether the weights rank the states they are made of is not settled",
         UNKNOWN: "whether the weights rank the states they are made of was not judged",
+        VOID: "whether the weights rank the states they are made of is not known, because a check failed",
     }[weighed.ranks]
     stands = {
         "supports": f"states still stand for their {wording.items}",
@@ -248,6 +261,7 @@ def _closing(
         "against": f"states do not stand for their {wording.items}",
         UNSETTLED: f"whether states stand for their {wording.items} is not settled",
         UNKNOWN: f"whether states stand for their {wording.items} was not judged",
+        VOID: f"whether states stand for their {wording.items} is not known, because a check failed",
     }[weighed.stands]
     agrees = {
         "mixed": f"not every other view of which {wording.items} mattered agrees",

@@ -9,7 +9,9 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from attentest.registry import name_in_words
 from attentest.report.accuracy import accuracy_line
+from attentest.report.checks import failed
 from attentest.report.erasure import order_line
 from attentest.report.four_lines import carries_line, luck_line, needed_line, unique_line
 from attentest.report.gating import gating_line
@@ -32,7 +34,7 @@ __all__ = ["lines_of", "percent"]
 READ = (
     *("instances", "uniform", "permutation", "agreement", "flip_sets", "adversary", "faithfulness", "rationale"),
     *("gating", "bleu", "alignment"),
-    *("trained_uniform", "seed_variance", "guide", "adversarial_training"),
+    *("trained_uniform", "seed_variance", "guide", "adversarial_training", "certificates"),
 )
 
 
@@ -263,7 +265,7 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     files = {name: file for name in READ if (file := run.named(name)) is not None}
     found = {name: run.findings(file) for name, file in files.items()}
     other_seeds = found.get("seed_variance")
-    seeds = Seeds.of(other_seeds)
+    seeds, bad = Seeds.of(other_seeds), failed(found.get("certificates"))
     site, share = site_of(run.record["fields"]), on_words(found.get("instances"))
     wording, planted = wording_of(run.record["fields"]), run.record["fields"]["corpus"].get("rationale") == "planted"
     makers: tuple[tuple[str, Callable[[Findings], Line | None]], ...] = (
@@ -281,7 +283,7 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
         ("agreement", lambda findings: tokens_line(findings, layered=site is not None, wording=wording)),
         ("agreement", lambda findings: gradient_line(findings, wording)),
         ("agreement", lambda findings: deletion_line(findings, wording)),
-        ("faithfulness", lambda findings: saliency_line(findings, wording)),
+        ("faithfulness", lambda findings: saliency_line(findings, wording, bad)),
         ("rationale", lambda findings: rationale_line(findings, planted, wording)),
         ("alignment", alignment_line),
         ("guide", lambda findings: carries_line(findings, seeds, wording)),
@@ -289,7 +291,16 @@ def lines_of(run: RunFolder) -> Iterator[Line]:
     )
     for name, make in makers:
         if name in found and (line := make(found[name])) is not None and line.estimate.judged:
-            yield replace(line, findings=files[name], settling=line.settling or _settling(line))
+            yield _counted(replace(line, findings=files[name], settling=line.settling or _settling(line)), bad)
+
+
+def _counted(line: Line, failed: frozenset[str]) -> Line:
+    """The line, or one that does not count, where it rests on an explainer whose own check failed."""
+    names = [name_in_words(name) for name in line.explainers if name in failed]
+    if not names:
+        return line
+    why = f"The check of {' and '.join(names)} failed, so this line does not count."
+    return replace(line, tone="void", reading=f"{why} {line.reading}", settling=None)
 
 
 def _settling(line: Line) -> Settling | None:
@@ -325,6 +336,7 @@ def _rank_line(
         about,
         short,
         scale="captured",
+        explainers=tuple(pair.split("~")),
     )
 
 

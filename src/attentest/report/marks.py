@@ -202,6 +202,7 @@ def rationale_line(rationale: Findings, planted: bool, wording: Wording = TEXTS)
         "tokens",
         f"Does it find deciding {wording.items}?",
         scale="precision",
+        explainers=(ATTENTION,),
         chance=chance.value,
     )
 

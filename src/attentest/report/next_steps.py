@@ -19,12 +19,15 @@ def next_steps(
     weighed: Weighed,
     fields: Mapping[str, Any],
     wording: Wording = TEXTS,
+    failed: Sequence[str] = (),
 ) -> Iterator[str]:
     """A sentence for each, the most urgent first."""
     by_key = {line.key: line for line in lines}
     if weighed.predicts in ("against", UNSETTLED):
         yield from _predict_better(by_key["accuracy"], wording)
         return
+    if failed:
+        yield f"Do not rely on {', '.join(failed)} here: see what failed under the checks of explainers (--details)."
     if any(goal.open == "not run" for goal in goals[:2]):
         yield "Run the audit without naming challenges (--challenge)."
     yield from _settle(by_key, goals, weighed, fields, wording)

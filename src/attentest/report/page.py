@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from attentest.report import figures
 from attentest.report.alignment_figure import alignment_map, shown_sentence
-from attentest.report.checks import checks_table
+from attentest.report.checks import checks_table, failed
 from attentest.report.erasure import erasure_table
 from attentest.report.erasure_figures import delta_js_by_weight, flip_set_boxes, flip_square, times_smallest_boxes
 from attentest.report.examples import examples, name_of
@@ -216,7 +216,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             site=site_of(record["fields"]),
             steps=steps,
             figures=list(_figures(found, palette, wording)),
-            saliency=saliency_table(found.get("faithfulness"), wording),
+            saliency=saliency_table(found.get("faithfulness"), wording, failed(found.get("certificates"))),
             checks=checks_table(found.get("certificates"), found.get("randomisation"), wording),
             marks=marks_table(found.get("rationale"), wording),
             erasure=erasure_table(found.get("flip_sets"), wording),

@@ -40,6 +40,8 @@ MARKS, RANDOM = "marks", "random order"
 ATTENTION = "attention"
 #: What ``Ranking.told_apart`` says, beside attention.
 BESIDE = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
+#: How an explainer stands beside attention whose own check failed.
+FAILED = "failed its check"
 REMOVED, KEPT = "normalised_comprehensiveness", "normalised_sufficiency"
 #: How the table marks explainers that are no fair comparison with attention, by their column in the findings.
 KINDS = {"signed": "±", "made_of_erasure": "e"}
@@ -78,12 +80,14 @@ class Compared:
 
     findings: Findings
     erasure: str
+    #: Explainers whose own check failed: they are shown, and attention is not compared with them.
+    failed: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, findings: Findings) -> Compared | None:
+    def of(cls, findings: Findings, failed: frozenset[str] = frozenset()) -> Compared | None:
         """Under the first way of erasing; None where attention is not among the explainers, or alone."""
         ways = pc.unique(findings.table["erasure"]).to_pylist()
-        compared = cls(findings, ways[0]) if ways else None
+        compared = cls(findings, ways[0], failed) if ways else None
         if compared is None or ATTENTION not in compared.names or len(compared.names) < 2 or not compared.ranking:
             return None
         return compared
@@ -133,16 +137,21 @@ class Compared:
         rows = self.findings.rows({"explainer": name, "erasure": self.erasure})
         return "".join(mark for column, mark in KINDS.items() if rows.num_rows and _first(rows, column))
 
+    @property
+    def others(self) -> list[str]:
+        """What attention may be compared with: explainers of which no check failed."""
+        return [name for name in self.names if name != ATTENTION and name not in self.failed]
+
     @cached_property
     def fair(self) -> list[str]:
         """The explainers that, like attention, have no sign and are not made of erasing."""
         known = set(KINDS) <= set(self.findings.table.column_names)
-        return [name for name in self.names if known and name != ATTENTION and not self.kind(name)]
+        return [name for name in self.others if known and not self.kind(name)]
 
     @property
     def against(self) -> list[str]:
         """What attention is compared with: the fair ones or, where there are none, all others."""
-        return self.fair or [name for name in self.names if name != ATTENTION]
+        return self.fair or self.others
 
     @property
     def few(self) -> bool:
@@ -246,15 +255,17 @@ def _first(rows: pa.Table, column: str) -> bool:
     return column in rows.column_names and bool(rows[column][0].as_py())
 
 
-def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | None:
+def saliency_line(
+    faithfulness: Findings, wording: Wording = TEXTS, failed: frozenset[str] = frozenset()
+) -> Line | None:
     """Does erasing what attention puts first do as much as erasing what saliency puts first?"""
-    compared = Compared.of(faithfulness)
-    if compared is None or compared.ranking is None:
+    compared = Compared.of(faithfulness, failed)
+    if compared is None or compared.ranking is None or not compared.others:
         return None
     ranking, share, best = compared.ranking, compared.share, compared.best
     named = name_in_words(best, compared.names)
     named = f"{named}, the best of those without a sign that are not made of erasing" if compared.fair else named
-    sure = [] if compared.few else [name for name in compared.names if name != ATTENTION]
+    sure = [] if compared.few else compared.others
     places = {standing.name: standing.rank for standing in ranking.standings}
     better = sorted((name for name in sure if ranking.told_apart(name, RANDOM) > 0), key=places.__getitem__)
     as_much = "more than" if share.low > 1 else "nearly as much as" if share.high < 1 else "about as much as"
@@ -305,6 +316,7 @@ def saliency_line(faithfulness: Findings, wording: Wording = TEXTS) -> Line | No
         scale=scale,
         better=tuple(name_in_words(name, compared.names) for name in better),
         rival=compared.rival(better),
+        explainers=(ATTENTION,),
     )
 
 
@@ -314,7 +326,7 @@ def _ranked(compared: Compared, ranking: Ranking, wording: Wording) -> str:
         return f"{ranking.judged} {wording.wholes} are too few to rank methods by."
     own = ranking[ATTENTION]
     groups: dict[str, list[str]] = {"": [], KINDS["signed"]: [], KINDS["made_of_erasure"]: []}
-    for name in compared.names:
+    for name in compared.others:
         if ranking.told_apart(name, ATTENTION) > 0:
             groups[compared.kind(name)[-1:]].append(name_in_words(name, compared.names))
     notes = ("", " (with a sign)", " (made of erasing)")
@@ -334,9 +346,11 @@ def place(standing: Standing) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def saliency_table(faithfulness: Findings | None, wording: Wording = TEXTS) -> dict[str, Any] | None:
+def saliency_table(
+    faithfulness: Findings | None, wording: Wording = TEXTS, failed: frozenset[str] = frozenset()
+) -> dict[str, Any] | None:
     """The explainers from the best to the worst, and whether their order depends on the way of erasing, as text."""
-    compared = None if faithfulness is None else Compared.of(faithfulness)
+    compared = None if faithfulness is None else Compared.of(faithfulness, failed)
     if compared is None:
         return None
     rows = [
@@ -346,6 +360,8 @@ def saliency_table(faithfulness: Findings | None, wording: Wording = TEXTS) -> d
             "rank": "–" if row.standing is None or compared.few else place(row.standing),
             "beside": "–"
             if row.words == ATTENTION or row.standing is None
+            else FAILED
+            if row.standing.name in failed
             else beside(row.beside_attention, compared.few, wording),
             "numbers": [(value_of(e, "mean"), interval_of(e, "mean")) for e in (row.removed, row.kept, row.until_flip)],
             "never": "–" if row.flipped is None else f"{100 * (1 - row.flipped.value):.1f} %",

@@ -50,6 +50,7 @@ TONES: Final = {
     "against": ("✗", "speaks against it", "red"),
     "unsettled": ("?", "not settled", "dim"),
     "context": ("·", "for context", "dim"),
+    "void": ("!", "does not count", "red"),
 }
 ANSWERS: Final = {
     "yes": ("✓", "green"),

@@ -26,9 +26,10 @@ __all__ = [
     "wording_of",
 ]
 
-Tone = Literal["supports", "mixed", "against", "unsettled", "context"]
-#: Why a goal cannot be answered: nothing was asked that would, or what was asked settled nothing.
-Open = Literal["", "not run", "not settled"]
+#: What a line says for attention; "void" is one that rests on an explainer whose own check failed.
+Tone = Literal["supports", "mixed", "against", "unsettled", "context", "void"]
+#: Why a goal cannot be answered: nothing was asked that would, what was asked settled nothing, or it does not count.
+Open = Literal["", "not run", "not settled", "void"]
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,9 @@ class Line:
     #: Explainers other than attention that surely do more than a random order, the best first, where it compares any.
     better: tuple[str, ...] = ()
     rival: Rival | None = None
-    #: The findings it was read from.
+    #: The findings it was read from, and the explainers it rests on.
     findings: str = ""
+    explainers: tuple[str, ...] = ()
     #: Whether it cannot say because most of the attention was held.
     held: bool = False
 
@@ -129,6 +131,8 @@ class Verdict:
     also: tuple[Measured, ...] = ()
     #: What to do next, a sentence each, the most urgent first.
     next_steps: tuple[str, ...] = ()
+    #: Explainers whose own check failed: no line that rests on one counts.
+    failed: tuple[str, ...] = ()
 
 
 def task_of(fields: Mapping[str, Any]) -> Task:

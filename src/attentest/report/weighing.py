@@ -32,6 +32,7 @@ __all__ = [
     "DEPENDENCE",
     "UNKNOWN",
     "UNSETTLED",
+    "VOID",
     "Caution",
     "Weighed",
     "bounded",
@@ -42,7 +43,7 @@ __all__ = [
     "weigh",
 ]
 
-UNKNOWN, UNSETTLED = "unknown", "unsettled"
+UNKNOWN, UNSETTLED, VOID = "unknown", "unsettled", "void"
 #: The lines on whether predictions depend on the weights.
 DEPENDENCE = ("uniform", "permutation")
 OTHER_VIEWS = ("gradient", "deletion", "saliency", "rationale", "carries")
@@ -53,7 +54,7 @@ KEYS: tuple[Key, ...] = ("reason", "check", "one")
 
 @dataclass(frozen=True)
 class Weighed:
-    """What the lines say together on each of these: supports, mixed, against, unsettled or unknown."""
+    """What the lines say together on each of these: supports, mixed, against, unsettled, unknown or void."""
 
     depends: str
     ranks: str
@@ -168,7 +169,7 @@ def weigh(lines: Sequence[Line]) -> Weighed:
 
 def _agrees(tone: Mapping[str, str], stands: str) -> str:
     """Other views of the tokens together; one alone breaks nothing, unless states stand for tokens only in part."""
-    views = [tone[key] for key in OTHER_VIEWS if key in tone]
+    views = [tone[key] for key in OTHER_VIEWS if tone.get(key, VOID) != VOID]
     if "against" not in views:
         return "supports" if views else UNKNOWN
     alone = len(views) == 1 and stands != "mixed"

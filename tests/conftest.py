@@ -12,6 +12,7 @@ check_shapes("attentest.measures", "attentest.models", "attentest.explainers", "
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
 import attentest  # noqa: E402
 from attentest.data.batches import Batch, Encoded  # noqa: E402
@@ -20,6 +21,8 @@ from attentest.data.vocabulary import Vocabulary  # noqa: E402
 from attentest.models.classifier import Architecture, Classifier  # noqa: E402
 
 torch.set_num_threads(1)
+threadpool_limits(1, "blas")  # NumPy's
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what is loaded later, here and in processes that tests start
 os.environ.setdefault("COLUMNS", "120")
 #: Where processes that tests start find the tests, and the same attentest as here.
 os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(found).parents[1]) for found in (__file__, attentest.__file__))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.made_up import write_run
+from tests.report.made_up import MEASURES, write_run
 from tests.report.made_up_verdict import made_up_verdict
 
 from attentest.report.page import write_report
@@ -17,6 +17,13 @@ from attentest.store.folder import RunFolder
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return write_run(tmp_path_factory.mktemp("runs") / "3f9c0d27aa51")
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A few texts and one challenge with a figure, for what is said beside figures."""
+    without = [name for name in MEASURES if name not in ("instances", "permutation")]
+    return write_run(tmp_path_factory.mktemp("runs") / "small", 12, without=without)
 
 
 @pytest.fixture(scope="session")

@@ -94,11 +94,11 @@ def test_a_run_that_asked_nothing_that_decides_says_so_and_shows_what_it_measure
     assert record_of(asked, verdict)["verdict"]["also"][0]["words"] == "share of correct predictions, own attention"
 
 
-def test_the_page_shows_it_before_the_figures(run: RunFolder, asked: RunFolder) -> None:
-    html = page(run, replace(made_up_verdict(), also=judge(asked).also))
+def test_the_page_shows_it_before_the_figures(small_run: RunFolder, asked: RunFolder) -> None:
+    html = page(small_run, replace(made_up_verdict(), also=judge(asked).also))
     assert html.index(ALSO) < html.index("The figures")
     assert "share of correct predictions, attention of every layer replaced" in html
-    assert ALSO not in page(run, made_up_verdict())
+    assert ALSO not in page(small_run, made_up_verdict())
 
 
 def test_a_run_that_was_asked_part_of_it_says_what_is_missing(asked: RunFolder) -> None:

@@ -168,8 +168,8 @@ def test_the_curve_draws_the_means_of_the_findings_with_their_intervals():
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
 
 
-def test_page_and_terminal_say_the_same(run):
-    outline = Outline(page(run, made_up_verdict()))
+def test_page_and_terminal_say_the_same(run, report):
+    outline = Outline(report.read_text("utf-8"))
     shown = render(checks_terminal(run), width=400)
     assert "Do scores change when the model is destroyed?" in outline.text
     for row in checks_table(run.findings("certificates"), run.findings("randomisation")):
@@ -178,10 +178,9 @@ def test_page_and_terminal_say_the_same(run):
     assert "largest gap 2e−7" in outline.text
 
 
-def test_a_run_that_checked_nothing_says_nothing(make_run):
-    bare = make_run(instances=12, without=("certificates", "randomisation"))
-    assert checks_terminal(bare) is None
-    assert "What was checked" not in Outline(page(bare, made_up_verdict())).text
+def test_a_run_that_checked_nothing_says_nothing(small_run):
+    assert checks_terminal(small_run) is None
+    assert "What was checked" not in Outline(page(small_run, made_up_verdict())).text
 
 
 def test_hostile_names_stay_text():

@@ -132,9 +132,9 @@ def test_hostile_text_stays_text(hostile_report: Path) -> None:
     assert not set(html) & set("\u202e\u202c\x00\x07")
 
 
-def test_a_hostile_verdict_stays_text(run: RunFolder) -> None:
+def test_a_hostile_verdict_stays_text(small_run: RunFolder) -> None:
     goal = Goal("<b>x</b>", '" onclick="alert(1)', "no", "<style>*{display:none}</style>")
-    outline = Outline(page(run, Verdict("<script>1</script>", (), (goal,), "a\n\nb", ("<i>",))))
+    outline = Outline(page(small_run, Verdict("<script>1</script>", (), (goal,), "a\n\nb", ("<i>",))))
     assert outline.count("script") == 0
     assert outline.count("style") == 1
     assert not [name for _, attributes in outline.tags for name in attributes if name.startswith("on")]
@@ -151,7 +151,9 @@ def test_the_same_run_gives_the_same_page(run: RunFolder, report: Path) -> None:
 
 
 def test_a_long_text_is_shown_as_an_excerpt_and_whole_on_request(make_run: Callable[..., RunFolder]) -> None:
-    run = make_run(instances=12, longest=300, without=("agreement",))
+    run = make_run(
+        instances=12, longest=300, without=[name for name in MEASURES if name not in ("instances", "adversary")]
+    )
     outline = Outline(page(run, made_up_verdict()))
     assert outline.count("span", class_="gap") > 0
     assert outline.count("details") > 0
@@ -200,7 +202,7 @@ def test_reporting_does_not_import_torch() -> None:
 def test_marks_by_people_are_not_called_the_deciding_words(
     make_run: Callable[..., RunFolder], kind: str, words: str
 ) -> None:
-    run = make_run(instances=12, without=("agreement", "permutation", "adversary"))
+    run = make_run(instances=12, without=[name for name in MEASURES if name not in ("instances", "rationale")])
     record = run.record
     record["fields"]["corpus"]["rationale"] = kind
     run._write(record)

@@ -143,9 +143,7 @@ from tests.studies.made_up_study import Silence
 
 if __name__ == "__main__":
     engine = InProcess() if sys.argv[3] == "1" else Processes(int(sys.argv[3]))
-    print("go", flush=True)
     conduct(read_study(Path(sys.argv[1])), Path(sys.argv[2]), engine, Silence())
-    print("done", flush=True)
 """
 
 
@@ -161,13 +159,12 @@ def test_a_study_whose_driver_is_killed_again_and_again_ends_with_the_same_findi
     (tmp_path / "driver.py").write_text(DRIVER)
     command = [sys.executable, str(tmp_path / "driver.py"), str(tmp_path / "made-up.toml"), str(tmp_path / "runs")]
     for there in deaths:
-        child = subprocess.Popen([*command, str(workers)], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen([*command, str(workers)])
         while child.poll() is None and not list((tmp_path / "runs").glob(there)):
             time.sleep(0.01)
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(signal.SIGKILL)
         child.wait()
-        child.stdout.close()
     monkeypatch.setattr(stages, "CHECKPOINT_SECONDS", 0.0)
     done = conduct(made_up_study(tmp_path), tmp_path / "runs", InProcess(), Silence())
     assert done.done == 4

@@ -13,8 +13,10 @@ from tests.conftest import WORDS
 from tests.models.test_own_model import Plain, functions_of, seeded
 from tests.pretrained import tiny, tokenizer_of
 from torch import nn
+from typer.testing import CliRunner
 
 import attentest
+from attentest.cli.main import app
 from attentest.data.corpora import CORPORA
 from attentest.errors import AttentestError
 from attentest.models.pretrained.checkpoint import quietly
@@ -201,11 +203,9 @@ def test_the_command_line_exits_with_2(tmp_path: Path, reviews: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("attentest: ")
     assert len(done.stderr.strip().splitlines()) == 1
-    good = subprocess.run(
-        [*command, "--model", str(path), "--challenge", "uniform", "-q"], capture_output=True, text=True, check=False
-    )
-    assert good.returncode == 0, good.stderr
-    assert "Report" in good.stdout
+    good = CliRunner().invoke(app, [*command[3:], "--model", str(path), "--challenge", "uniform", "-q"])
+    assert good.exit_code == 0, good.output
+    assert "Report" in good.output
 
 
 def test_objects_that_are_no_models_are_refused() -> None:

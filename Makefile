@@ -6,7 +6,7 @@ STAMPS := .stamps
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test check bench docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check clean
+.PHONY: help audit test quick check bench docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check clean
 
 STUDY ?= jain_wallace_2019
 CARRY ?= .carry
@@ -45,8 +45,14 @@ $(STAMPS)/docs: $(STAMPS)/core
 audit: $(STAMPS)/core ## Audit the built-in model and corpus: verdict and report
 	@$(BIN)/attentest audit $(ARGS)
 
+# Neighbouring tests stay on one worker, so that what they share is made once; the source is compiled once for all workers.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+
 test: $(STAMPS)/test ## Run every test
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+	@$(PYTEST) $(ARGS)
+
+quick: $(STAMPS)/test ## Run the tests that take no more than about a second each, for daily work
+	@$(PYTEST) -m "not (slow or browser or corpora or ray or weights)" $(ARGS)
 
 check: $(STAMPS)/dev ## Format, lint, types
 	@$(BIN)/ruff format --check src tests benchmarks scripts docs

@@ -14,6 +14,8 @@ from attentest.models.heads import Joint, JointTanh
 from attentest.progress import Silent
 from attentest.studies.questions import Questions
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "encoder": "bilstm(hidden=6)",
     "embedding": 8,

@@ -25,6 +25,8 @@ from attentest.store.findings import FindingsWriter
 from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
 
+pytestmark = pytest.mark.slow
+
 CORPUS = "dates(train=60, dev=8, test=12)"
 SMALL = {
     "encoder": "bigru(hidden=6)",

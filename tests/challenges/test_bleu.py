@@ -48,6 +48,7 @@ def test_bleu_of_each_kind_of_weights_is_sacrebleus_of_what_is_written(tmp_path:
     }
 
 
+@pytest.mark.slow
 def test_own_weights_put_back_write_the_same_and_a_text_alone_writes_what_it_writes_among_others(
     tmp_path: Path,
 ) -> None:

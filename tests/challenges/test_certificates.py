@@ -151,6 +151,7 @@ def test_scores_that_change_when_computed_again_are_noticed_and_unknown_checks_a
         assert (shown["value"] is None) == odd
 
 
+@pytest.mark.slow
 def test_the_sample_depends_on_seed_and_text_and_not_on_the_batch():
     split, model, encoded = made(count=60)
     challenge = Certificates((IG, "lrp", "leave_one_out"), sample=15)
@@ -195,6 +196,7 @@ def test_every_measure_can_be_computed_and_every_check_has_words():
         assert estimate(findings, measure).judged > 0, measure.name
 
 
+@pytest.mark.slow
 def test_what_is_absorbed_on_the_way_through_a_transformer():
     split, tokenizer = made_up_split(6, 2, 6), tokenizer_of()
     vocabulary = Vocabulary.from_split(split)

@@ -69,6 +69,7 @@ def size(share: float, length: int) -> int:
     return min(max(1, math.ceil(share * length - 1e-9)), length - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["delete", "mask"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_scores_equal_a_loop_that_erases_and_reads_text_by_text(classes, mode):
@@ -178,6 +179,7 @@ def test_the_search_comes_near_the_exact_limits():
         assert float(gap.mean()) < 0.03
 
 
+@pytest.mark.slow
 def test_a_constant_explainer_does_as_well_as_chance():
     examined = examination(low=10, high=14, marks=False)
     examined._scores["attention"] = examined.mask.double()

@@ -162,6 +162,7 @@ def test_what_is_found_lies_within_epsilon_and_is_as_far_as_is_said(family: str)
     assert any(row["lower"] is not None and row["lower"] > 0.2 for row in rows)
 
 
+@pytest.mark.slow
 def test_the_search_goes_farther_than_the_way_to_the_least_word() -> None:
     subject = subject_of("llama")
     reached = []
@@ -173,6 +174,7 @@ def test_the_search_goes_farther_than_the_way_to_the_least_word() -> None:
     assert sum(reached[1]) > 2 * sum(reached[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "t5"])
 def test_findings_do_not_depend_on_the_batch(family: str, monkeypatch) -> None:
     subject, challenge = subject_of(family, double=True), JointAdversary(steps=3, k=2)
@@ -188,6 +190,7 @@ def test_findings_do_not_depend_on_the_batch(family: str, monkeypatch) -> None:
                 assert value == (pytest.approx(beside[name], abs=1e-5) if value is not None else None), name
 
 
+@pytest.mark.slow
 def test_the_adversary_of_one_head_in_a_lower_layer_climbs_by_gradients() -> None:
     subject = subject_of("bert").at("layer 1 head 2")
     examination, alone = examined(subject), JointAdversary(("layer 1 head 2",), steps=60, rate=0.1)
@@ -218,6 +221,7 @@ def test_what_cannot_be_searched_is_said() -> None:
     assert "adversarial_attention" not in found.column_names
 
 
+@pytest.mark.slow
 def test_an_audit_shows_its_measures(tmp_path) -> None:
     import attentest
 

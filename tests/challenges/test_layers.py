@@ -165,6 +165,7 @@ def test_models_without_layers_say_so() -> None:
     assert np.unique([m.name for m in Layers().measures]).size == len(Layers().measures)
 
 
+@pytest.mark.slow
 def test_the_curve_is_drawn_on_the_page(tmp_path) -> None:
     import attentest
     from attentest.report.layers_figure import layers_curve

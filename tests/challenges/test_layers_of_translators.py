@@ -114,6 +114,7 @@ def test_writing_step_by_step_draws_what_writing_all_at_once_draws(how: str, mon
     assert len(model.translate_with_layers_replaced(target.text, target.keys, sets, replacement)) == len(sets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 2])
 def test_sets_side_by_side_write_what_each_writes_alone_and_each_text_too(beam: int) -> None:
     model, replacement, target = transformer(VOCABULARY), Replacement("permutation", 0, "z"), batch_of().target
@@ -198,6 +199,7 @@ def test_findings_do_not_depend_on_the_batch(subject: TransformerTranslator, lay
         assert row["change"] == (None if other["change"] is None else pytest.approx(other["change"], abs=1e-6))
 
 
+@pytest.mark.slow
 def test_bleu_with_no_layer_replaced_is_that_of_bleu_and_with_all_even_cross_attention_too(
     subject: TransformerTranslator, tmp_path: Path
 ) -> None:
@@ -218,6 +220,7 @@ def test_bleu_with_no_layer_replaced_is_that_of_bleu_and_with_all_even_cross_att
     }
 
 
+@pytest.mark.slow
 def test_more_draws_write_other_texts(subject: TransformerTranslator, tmp_path: Path) -> None:
     drawn = found("layers_bleu(draws=2)", SPLIT, subject, VOCABULARY, tmp_path)
     assert len(drawn.table) == len(SPLIT) * (1 + 2 * 3 * 5)

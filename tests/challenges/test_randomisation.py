@@ -42,6 +42,7 @@ def examined(split, model, encoded, rows: list[int] | None = None, seed: int = 0
     return Examination(model, batch, model.read(batch), seed, pa.concat_arrays(tokens.chunks))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cascade", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_randomisation_equals_a_loop_with_scipy(cascade, classes):
@@ -100,6 +101,7 @@ def test_an_explainer_that_does_not_look_at_the_model_survives_its_destruction(m
     assert abs(np.mean(last)) < 0.5
 
 
+@pytest.mark.slow
 def test_randomisation_does_not_depend_on_the_batch_but_on_the_seed():
     made_up = made(low=2)
     challenge = Randomisation(("attention", "lrp"), draws=2)

@@ -81,6 +81,7 @@ def test_single_weight_equals_a_loop_that_zeroes_and_renormalises(classes, affin
     assert len(seen) > 2
 
 
+@pytest.mark.slow
 def test_every_other_item_is_drawn_alike_and_the_largest_never():
     examined = undecided(low=5, high=5)
     drawn, top = [], []

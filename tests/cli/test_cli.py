@@ -61,6 +61,7 @@ def fails_in_one_line(outcome: tuple[int, str, str], *said: str) -> None:
         assert words in lines[0], lines[0]
 
 
+@pytest.mark.slow
 def test_a_three_class_file_audits_with_no_flags_but_data(run, tmp_path):
     data = write_csv(tmp_path / "three.csv", reviews())
     code, out, err = run("audit", "--data", data, *QUICK)
@@ -75,6 +76,7 @@ def test_a_three_class_file_audits_with_no_flags_but_data(run, tmp_path):
     assert "fine" in report
 
 
+@pytest.mark.slow
 def test_a_thorough_audit_says_what_it_will_cost_and_asks_the_four_tests(run, tmp_path):
     data = write_csv(tmp_path / "d.csv", reviews(classes=("no", "yes")))
     few = ["seed_variance(seeds=2)", "guide(hidden=4)", "adversarial_training(weights=(0.0, 0.01))"]
@@ -84,6 +86,7 @@ def test_a_thorough_audit_says_what_it_will_cost_and_asks_the_four_tests(run, tm
     assert "Four tests" in next(tmp_path.glob("runs/*/report.html")).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_outcome_as_json_is_json_and_nothing_else(run, tmp_path):
     data = write_csv(tmp_path / "d.csv", reviews(classes=("no", "yes")))
     code, out, _ = run("audit", "--data", data, "--json", *QUICK)
@@ -93,6 +96,7 @@ def test_the_outcome_as_json_is_json_and_nothing_else(run, tmp_path):
     assert all(m["judged"] + m["not_judged"] > 0 for m in record["measures"])
 
 
+@pytest.mark.slow
 def test_quiet_prints_the_headline_and_where_things_are(run, tmp_path):
     data = write_csv(tmp_path / "d.csv", reviews(classes=("no", "yes")))
     code, out, err = run("audit", "--data", data, "--quiet", *QUICK)
@@ -113,6 +117,7 @@ def test_train_then_audit_the_model_on_new_texts(run, tmp_path):
     assert measure["judged"] == 20
 
 
+@pytest.mark.slow
 def test_show_prints_the_verdict_every_measure_and_answers_queries(run, tmp_path):
     data = write_csv(tmp_path / "d.csv", reviews(classes=("no", "yes")))
     assert run("audit", "--data", data, "--quiet", *QUICK)[0] == 0
@@ -136,6 +141,7 @@ def test_list_lists(run, kind):
     assert run("list", *([kind] if kind else []), "--json")[0] == 0
 
 
+@pytest.mark.slow
 def test_rows_that_cannot_be_used_are_counted_and_named(run, tmp_path):
     rows = reviews(classes=("no", "yes"))
     rows[3], rows[5], rows[8] = ("", "no"), ("word", "yes"), ("x " * 50_000, "no")
@@ -248,6 +254,7 @@ def test_help_is_quick_because_it_imports_nothing_heavy():
     assert "--data" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_with_130_and_nothing_half_written(tmp_path):
     data = write_csv(tmp_path / "d.csv", reviews(600, classes=("no", "yes")))
     arguments = [sys.executable, "-m", "attentest", "audit", "--data", str(data), "--epochs", "200", "--patience", "0"]

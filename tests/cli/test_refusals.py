@@ -106,6 +106,7 @@ def test_what_is_not_there_is_refused_without_importing_torch(command: list[str]
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_an_audit_says_that_all_texts_carry_one_label(run: Any, tmp_path: Path) -> None:
     tokenizer = tokenizer_of()
     with quietly():

@@ -22,6 +22,7 @@ REAL = {
 }
 
 
+@pytest.mark.slow
 def test_texts_of_the_built_in_corpus_are_cut_as_they_were_made():
     corpus = CORPORA.parse("reviews(train=1, dev=1, test=200)").load()
     rows = corpus["test"].table["tokens"].to_pylist()

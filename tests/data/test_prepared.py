@@ -99,6 +99,7 @@ def test_any_flipped_bit_in_the_cache_is_noticed(toy: Path) -> None:
         assert load_prepared(Toy())["train"].table.equals(whole["train"].table)
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_both_get_it(toy: Path) -> None:
     code = "from tests.data.made_up_corpus import Toy; print(Toy().load().digest)"
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)]

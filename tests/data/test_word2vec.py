@@ -18,6 +18,7 @@ from attentest.errors import InputError, StorageError
 SMALL = Word2Vec(dimension=8, epochs=2)
 
 
+@pytest.mark.slow
 def test_every_word_of_the_vocabulary_gets_a_vector_that_is_read_back(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     corpus = made_up_corpus()
@@ -30,6 +31,7 @@ def test_every_word_of_the_vocabulary_gets_a_vector_that_is_read_back(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["own.npz"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_whatever_python_s_hash_seed(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     code = (

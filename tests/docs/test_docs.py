@@ -109,6 +109,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=named)
 def test_the_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page run one after the other, as a reader would; tests that they define are called."""
@@ -226,6 +227,7 @@ def test_make_targets_exist() -> None:
             assert set(re.findall(r"^make ([a-z-]+)", block.code, re.MULTILINE)) <= targets, page
 
 
+@pytest.mark.slow
 def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder: Path) -> None:
     """A small run with marks, so that every challenge applies but those of translations."""
     choices = {"corpus": "reviews(train=40, dev=10, test=12)", "encoder": "average(hidden=8)", "epochs": 1}
@@ -364,6 +366,7 @@ def test_versions_agree() -> None:
     assert re.search(rf"^## \[?{version}\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
     for module in ("sphinx", "furo", "myst_parser"):
         if importlib.util.find_spec(module) is None:

@@ -49,6 +49,7 @@ NEAR = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("theirs", "ours", "apart"), NEAR)
 def test_captums_drawn_methods_come_near_what_they_estimate(theirs, ours, apart, classes):
@@ -65,6 +66,7 @@ def test_captums_lime_ranks_as_shapley_values_do():
     assert float(torch.corrcoef(both)[0, 1]) > 0.9
 
 
+@pytest.mark.slow
 def test_feature_permutation_exchanges_a_token_for_another_of_its_text():
     model, batch, reading = made("bilstm(hidden=8)")
     found = Captum("FeaturePermutation", seed=3).scores(model, batch, reading)

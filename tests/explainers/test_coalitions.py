@@ -82,6 +82,7 @@ def test_drawn_coalitions_come_near_the_exact_values_and_nearer_with_more_of_the
     assert errors[1] < 0.03
 
 
+@pytest.mark.slow
 def test_captums_kernel_shap_agrees_within_a_twentieth_of_the_largest_score():
     model, batch, reading = made("bilstm(hidden=8)", low=8, high=10, count=4)
     ours = KernelShap(n_samples=1022).scores(model, batch, reading)

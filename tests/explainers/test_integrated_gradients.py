@@ -80,6 +80,7 @@ def steep():
         return model, batch, model.read(batch)
 
 
+@pytest.mark.slow
 def test_where_the_model_jumps_steps_are_added_there_until_the_scores_add_up():
     model, batch, reading = steep()
     plain = Ours(most_steps=1).explain(model, batch, reading)

@@ -140,6 +140,7 @@ def test_pairwise_occlusion_does_not_depend_on_how_many_pairs_are_erased_at_once
     assert torch.allclose(together, PairwiseOcclusion().explain(model, batch, reading).scores, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("encoder", ["bilstm(hidden=5)", "average(hidden=6, activation='tanh')"])
 def test_integrated_hessians_equal_the_papers_double_integral_and_add_up(encoder, classes):
@@ -191,6 +192,7 @@ def test_steps_are_doubled_for_the_texts_that_do_not_add_up():
     assert torch.allclose(more.scores, fine.scores, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "pairwise_occlusion"])
 def test_interactions_do_not_depend_on_the_batch_around_a_text(method, monkeypatch):
     _, model, batch, reading = made("bilstm(hidden=5)")

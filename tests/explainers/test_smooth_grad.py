@@ -30,6 +30,7 @@ def test_scores_are_the_mean_of_captums_at_the_noisy_copies(encoder, classes):
             assert torch.allclose(ours, expected * batch.mask, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_many_copies_agree_with_captums_noise_tunnel_within_their_errors():
     """Both are means over 800 draws: they differ by less than five of their joint standard errors."""
     model, batch, reading = made("bilstm(hidden=8)")

@@ -36,6 +36,7 @@ def check(batch: Ragged, z: torch.Tensor, epsilon: float, found: Bracket) -> Non
     assert (change <= epsilon + 1e-9).all()
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(2, 12), st.sampled_from([0.0, 0.01, 0.05, 0.4, 1.0]))
 @settings(max_examples=50)
 def test_the_lower_bound_is_attained_and_the_bounds_are_in_order(seed: int, outcomes: int, epsilon: float) -> None:
@@ -43,6 +44,7 @@ def test_the_lower_bound_is_attained_and_the_bounds_are_in_order(seed: int, outc
     check(batch, z, epsilon, bracket(batch.weights, z, batch.mask, epsilon))
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(3, 12), st.sampled_from([0.01, 0.05, 0.2]))
 @settings(max_examples=40, deadline=None)
 def test_no_feasible_attention_is_beyond_the_upper_bound(seed: int, outcomes: int, epsilon: float) -> None:
@@ -86,6 +88,7 @@ def test_two_outcomes_have_one_answer(seed: int) -> None:
     assert torch.equal(found.weights, exact.weights)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=30)
 def test_an_outcome_that_never_happens_changes_nothing(seed: int) -> None:
@@ -98,6 +101,7 @@ def test_an_outcome_that_never_happens_changes_nothing(seed: int) -> None:
     assert (found.upper - found.lower < 1e-6).all()
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(3, 4))
 @settings(max_examples=15)
 def test_all_room_and_equal_logits_leave_the_unconstrained_maximum(seed: int, outcomes: int) -> None:
@@ -116,6 +120,7 @@ def test_for_three_outcomes_the_bounds_nearly_always_meet() -> None:
     assert ((found.upper - found.lower) < 0.01).double().mean() >= 0.9
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=30)
 def test_a_start_is_never_made_worse(seed: int) -> None:
@@ -130,6 +135,7 @@ def test_a_start_is_never_made_worse(seed: int) -> None:
     assert (found.lower >= reached - 1e-12).all()
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from([3, 10]))
 @settings(max_examples=20)
 def test_padding_and_the_order_of_the_batch_change_nothing(seed: int, outcomes: int) -> None:

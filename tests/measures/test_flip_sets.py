@@ -88,6 +88,7 @@ def cases(draw: st.DrawFn, longest: int = 7) -> Case:
     return Case(weights, draw(st.lists(row, min_size=length, max_size=length)))
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=300)
 def test_the_smallest_set_is_the_smallest_of_all_sets(case: Case) -> None:
@@ -100,6 +101,7 @@ def test_the_smallest_set_is_the_smallest_of_all_sets(case: Case) -> None:
     assert float(found.mass) == pytest.approx(sum(case.weights[t] for t in gone) / sum(case.weights))
 
 
+@pytest.mark.slow
 @given(cases(), st.lists(st.lists(st.integers(-2, 2), min_size=7, max_size=7), min_size=1, max_size=4))
 @settings(max_examples=200)
 def test_an_order_equals_removing_item_after_item(case: Case, drawn: list[list[int]]) -> None:

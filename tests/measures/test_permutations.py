@@ -27,6 +27,7 @@ def test_moments_are_those_of_all_permutations(seed: int) -> None:
         assert [float(part[row]) for part in found] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=20)
 def test_moments_know_nothing_of_padding(seed: int) -> None:

@@ -56,6 +56,7 @@ def test_top_tokens_are_as_many_as_the_marked_ones_and_score_no_less_than_the_ot
             assert scores[row][chosen[row]].min() >= scores[row][others].max()
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(texts())
 def test_overlap_and_area_equal_scikit_learn(made):

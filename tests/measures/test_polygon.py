@@ -48,6 +48,7 @@ def vertices(points: np.ndarray, normals: np.ndarray, offsets: np.ndarray) -> li
     return found
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_pairs_and_triples_are_all_the_vertices_there_are(seed: int) -> None:

@@ -9,6 +9,7 @@ from sklearn.metrics import average_precision_score
 from attentest.measures.random_order import expected_average_precision
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("relevant", "total"), [(1, 1), (1, 4), (2, 5), (3, 6), (6, 6), (1, 7)])
 def test_the_expected_average_precision_is_the_mean_over_every_order(relevant, total):
     labels = [1] * relevant + [0] * (total - relevant)

@@ -57,6 +57,7 @@ def probabilities(decode: Callable[[Tensor], Tensor], rows: Ragged) -> Tensor:
     return decode(rows.weights[:, None]).squeeze(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("outcomes", "k", "steps"), [(2, 5, 120), (3, 3, 80), (4, 2, 40), (12, 2, 40), (2, 1, 40)])
 def test_both_searches_walk_the_literal_path(outcomes: int, k: int, steps: int) -> None:
     rows, z, noise = scene(outcomes, k)
@@ -81,6 +82,7 @@ def test_any_differentiable_decoder_can_be_searched() -> None:
     torch.testing.assert_close(found.weights, literal_search(decode, rows, noise, 50), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_every_instance_ends_where_it_would_alone() -> None:
     rows, z, noise = scene(2, 5)
     decode = affine(z)

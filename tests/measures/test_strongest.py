@@ -90,6 +90,7 @@ def instance(seed: int, **options: int) -> tuple[Ragged, torch.Tensor]:
     return batch._replace(weights=weights), z
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from([0.001, 0.01, 0.05, 0.3, 1.0]))
 @settings(max_examples=200)
 def test_the_optimum_is_the_best_of_all_vertices(seed: int, epsilon: float) -> None:
@@ -100,6 +101,7 @@ def test_the_optimum_is_the_best_of_all_vertices(seed: int, epsilon: float) -> N
         assert float(found.divergence[row]) == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0]))
 @settings(max_examples=200)
 def test_the_weights_attain_the_divergence_and_keep_the_prediction(seed: int, epsilon: float) -> None:

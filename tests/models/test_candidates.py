@@ -113,6 +113,7 @@ def test_deleting_tokens_of_either_text_keeps_the_candidates(articles, head):
         assert not torch.allclose(without[read.mask].softmax(-1).max(-1).values, torch.ones(()))
 
 
+@pytest.mark.slow
 def test_the_adversary_is_bracketed_among_the_candidates(articles):
     model, encoded, classes = model_of(articles, "joint")
     batch, may = whole(encoded), allowed(articles)
@@ -155,6 +156,7 @@ def test_a_vocabulary_without_the_names_leaves_candidates_as_they_are(articles):
     )
 
 
+@pytest.mark.slow
 @torch.enable_grad()
 def test_an_audit_and_an_explanation_choose_among_candidates(articles, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -77,6 +77,7 @@ def encoded_corpus():
     return vocabulary, [Encoded.of(corpus[name], vocabulary) for name in ("train", "dev")]
 
 
+@pytest.mark.slow
 def test_it_is_trained_by_the_one_loop_and_leaves_its_guide_as_it_was():
     vocabulary, encoded = encoded_corpus()
     training = Training(epochs=12, batch_size=8, learning_rate=2e-2, patience=0)

@@ -191,6 +191,7 @@ def test_pairs_of_texts(family: str) -> None:
             assert layout.types[row][layout.mask[row]].tolist() == coded["token_type_ids"]
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other() -> None:
     subject, new = subject_of("bert"), random_weights(2)
 

@@ -153,6 +153,7 @@ def test_no_more_is_alive_than_the_budget(site: str, monkeypatch: pytest.MonkeyP
     assert most(small, 60) < small + 2 * drawn(60).numel()
 
 
+@pytest.mark.slow
 def test_the_adversary_finds_the_same_with_a_small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     subject, tokens = subject_of("bert"), SPLIT.table["tokens"].chunk(0)
     challenge = Adversary(steps=6, epsilon=1e-4)

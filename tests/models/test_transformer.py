@@ -164,6 +164,7 @@ def test_beam_search_finds_what_reading_says_is_likely() -> None:
         model.translate(target.text, target.keys, beam=0)
 
 
+@pytest.mark.slow
 def test_a_text_alone_writes_what_it_writes_among_others_whatever_the_weights() -> None:
     model, batch = transformer(), batch_of()
     assert batch.target is not None

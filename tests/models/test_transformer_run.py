@@ -52,6 +52,7 @@ def test_what_has_no_place_in_it_is_refused(choices: dict[str, object], why: str
         describe_run(corpus=corpus(), decoder="transformer", **choices)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["", "cross 1.2"])
 @pytest.mark.parametrize("forced", ["reference", "own"])
 def test_it_is_audited_as_any_translator(site: str, forced: str, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_settings_of_a_corpus_are_no_difference_and_others_are(tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_bleu_and_its_changes_come_from_counts(tmp_path: Path) -> None:
     shares = {
         "own": 0.3,
@@ -124,6 +125,7 @@ def test_bleu_and_its_changes_come_from_counts(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_conclusions_about_corpora_average_them_and_say_which_are_missing(tmp_path: Path) -> None:
     cells = [*singles(tmp_path), *pairs(tmp_path)]
     outcomes = evaluate(VASHISHTH, cells)
@@ -175,6 +177,7 @@ def test_a_direction_is_settled_by_the_wider_interval_and_seeds_of_one_model_are
     assert (alone.status, np.isfinite(alone.low)) == ("agrees", True)
 
 
+@pytest.mark.slow
 def test_a_family_must_stand_on_two_corpora_with_enough_texts(tmp_path: Path) -> None:
     name = "larger changes despite peaked attention for pairs"
     flat = [

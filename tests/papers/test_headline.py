@@ -17,6 +17,7 @@ from attentest.statistics.seeds import OverSeeds, Share
 VASHISHTH = "vashishth_2019"
 
 
+@pytest.mark.slow
 def test_the_headline_sets_a_control_beside_the_paper_and_says_what_it_means(tmp_path: Path) -> None:
     cells = [*singles(tmp_path), *pairs(tmp_path), *pairs(tmp_path, "joint", 0.72, 0.5)]
     table = headline(VASHISHTH, cells)
@@ -45,6 +46,7 @@ def test_the_headline_sets_a_control_beside_the_paper_and_says_what_it_means(tmp
     assert without.sentences()[0].startswith("No control has been run")
 
 
+@pytest.mark.slow
 def test_a_loss_that_stays_is_about_attention_and_two_seeds_give_no_interval(tmp_path: Path) -> None:
     stays = headline(VASHISHTH, [*pairs(tmp_path), *pairs(tmp_path, "joint", 0.32, 0.3)])
     assert stays is not None
@@ -58,6 +60,7 @@ def test_a_loss_that_stays_is_about_attention_and_two_seeds_give_no_interval(tmp
     assert np.isnan(OverSeeds((0, 1), (1.0, 2.0)).low)
 
 
+@pytest.mark.slow
 def test_the_room_that_a_control_has_to_lose_is_said(tmp_path: Path) -> None:
     def first(own: float, control: float) -> str:
         cells = [*pairs(tmp_path, trained=own), *pairs(tmp_path, "joint", control, 0.7)]
@@ -109,6 +112,7 @@ def test_a_share_of_a_loss_is_a_ratio_of_means_and_does_not_pair_seeds() -> None
     assert weak.words == "an unknown share"
 
 
+@pytest.mark.slow
 def test_the_headline_survives_its_file(tmp_path: Path) -> None:
     made = headline(VASHISHTH, [*singles(tmp_path / "runs"), *pairs(tmp_path / "runs")])
     assert made is not None

@@ -219,6 +219,7 @@ def test_a_reviews_corpus_that_never_is_the_papers_says_why(tmp_path: Path) -> N
         assert said in found.difference
 
 
+@pytest.mark.slow
 def test_of_several_settings_the_studys_own_then_no_limit_then_most_seeds_stand(tmp_path: Path) -> None:
     own = [cell(tmp_path, seed=s, tau=0.40, name=f"own-{s}") for s in range(2)]
     others = [cell(tmp_path, seed=s, tau=0.99, vectors=None, name=f"other-{s}") for s in range(5)]

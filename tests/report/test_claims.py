@@ -65,6 +65,7 @@ def test_the_terminal_says_both_rates_and_never_mixes_them(view: View) -> None:
     assert f"Figures like for like: {like}; not like for like: {unlike};" in text
 
 
+@pytest.mark.slow
 def test_recalled_claims_are_counted_so_that_the_numbers_add_up(view: View) -> None:
     assert view.recalled == ""
     outcomes = [
@@ -128,6 +129,7 @@ def test_published_figures_stand_as_they_are_printed(view: View) -> None:
     assert shown["train_size", "0"] == "3034"
 
 
+@pytest.mark.slow
 def test_the_page_has_directions_first_then_the_scatter_then_every_figure(view: View) -> None:
     outline = Outline(claims_page(view, "from 4 runs"))
     places = [
@@ -147,6 +149,7 @@ def test_the_page_has_directions_first_then_the_scatter_then_every_figure(view: 
         assert words in outline.text
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing_runs_nothing_and_shows_hostile_text_as_text(hostile: View) -> None:
     html = claims_page(hostile, HOSTILE)
     outline = Outline(html)
@@ -166,6 +169,7 @@ def test_the_terminal_shows_hostile_text_as_text(hostile: View) -> None:
     assert "[bold]x[/]" in text
 
 
+@pytest.mark.slow
 def test_the_same_outcomes_give_the_same_page(view: View) -> None:
     assert claims_page(view) == claims_page(view)
 

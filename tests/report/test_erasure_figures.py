@@ -82,6 +82,7 @@ def boxes_of(chart: Any) -> dict[str, dict[str, Any]]:
     return {row["what"]: row for row in rows}
 
 
+@pytest.mark.slow
 def test_every_figure_renders_to_svg_that_is_well_formed() -> None:
     hostile = ["<script>document.title='owned'</script>", "po\u202esi\x00tive [bold]", *map(str, range(9))]
     charts = [delta_js_by_weight(single_weights(), palette(CLASSES)), flip_square(single_weights())]

@@ -68,6 +68,7 @@ def test_a_paper_that_draws_no_families_and_one_without_runs_have_none(cells):
     assert families(VASHISHTH, []) is None
 
 
+@pytest.mark.slow
 def test_both_figures_have_a_panel_for_every_family_and_the_same_bytes_again(cells, tmp_path: Path):
     made = families(VASHISHTH, cells)
     assert made is not None
@@ -101,6 +102,7 @@ def test_densities_and_quantiles_are_weighted():
     assert _density(np.zeros(1), np.ones(1), at)[0] == pytest.approx(2, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_page_and_the_terminal_begin_with_the_headline(cells):
     view = View(load_claims(VASHISHTH), evaluate(VASHISHTH, cells))
     first = HeadlineView.of(headline(VASHISHTH, cells))

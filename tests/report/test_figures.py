@@ -75,6 +75,7 @@ def test_dots_are_drawn_as_circles_where_the_renderer_put_them(run: RunFolder) -
     assert len(figures.svg(chart)) < 0.7 * len(written)
 
 
+@pytest.mark.slow
 def test_a_class_has_one_colour_whatever_the_figure(run: RunFolder) -> None:
     palette = palette_of(run)
     for plot in OF_TEXTS:

@@ -60,6 +60,7 @@ def test_weights_replaced_otherwise_and_runs_without_layers_are_not_drawn(tmp_pa
     assert layer_panels([even, altered_cell(tmp_path)]) == ()
 
 
+@pytest.mark.slow
 def test_the_curves_are_drawn_the_same_again_and_stand_on_the_page(cells: list[MadeUpCell], tmp_path: Path) -> None:
     made = families("vashishth_2019", cells)
     assert made is not None

@@ -112,6 +112,7 @@ def test_a_search_alone_or_none_is_not_shown_as_falling_short_of_a_proof(run: Ru
     }
 
 
+@pytest.mark.slow
 def test_points_left_out_of_a_figure_are_owned_up_to(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attentest.report.page.POINTS", 100)
     monkeypatch.setattr("attentest.report.figures.POINTS", 100)
@@ -146,6 +147,7 @@ def test_ten_texts_are_shown_each_with_two_attentions(report: Path) -> None:
     assert outline.count("section", class_="map attention") == outline.count("section", class_="map adversary") == 10
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_page(run: RunFolder, report: Path) -> None:
     assert page(run, made_up_verdict()) == report.read_text("utf-8")
 
@@ -170,6 +172,7 @@ def test_the_page_copes_with_texts_that_nobody_could_judge(make_run: Callable[..
     assert "No text could be judged, so nothing is drawn." in page(run, made_up_verdict())
 
 
+@pytest.mark.slow
 def test_the_page_copes_with_a_record_that_says_almost_nothing(make_run: Callable[..., RunFolder]) -> None:
     run = make_run(instances=12)
     record = run.record
@@ -223,6 +226,7 @@ def test_the_four_tests_are_read_against_the_seeds(report: Path) -> None:
         assert words in outline.text
 
 
+@pytest.mark.slow
 def test_a_run_without_the_four_tests_has_no_section_for_them(make_run: Callable[..., RunFolder]) -> None:
     four = ("trained_uniform", "seed_variance", "guide", "adversarial_training")
     outline = Outline(page(make_run(instances=12, without=(*four, "flip_sets", "single_weight")), made_up_verdict()))

@@ -208,6 +208,7 @@ def test_erasure_can_lower_the_answer_and_never_raise_it():
     assert weigh(lines(stands="mixed", saliency="supports")).stands == "mixed"
 
 
+@pytest.mark.slow
 def test_a_real_run_has_the_line_the_table_and_the_figure(tmp_path):
     challenge = Faithfulness(("attention", "gradient", "lrp"), ("delete", "mask"))
     run = execute(small(challenges=(challenge,)), tmp_path)

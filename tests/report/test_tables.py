@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.made_up_verdict import made_up_verdict
@@ -20,6 +21,7 @@ from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate
 
 
+@pytest.mark.slow
 def test_no_line_is_wider_than_the_terminal(run: RunFolder, hostile_run: RunFolder) -> None:
     for what in (verdict_summary(made_up_verdict()), measures_table(run), measures_table(hostile_run)):
         for width in (80, 100, 160):
@@ -44,6 +46,7 @@ def test_the_verdict_table_has_a_row_for_every_line() -> None:
     assert verdict_table(verdict).row_count == len(verdict.lines)
 
 
+@pytest.mark.slow
 def test_the_measures_table_names_every_measure_its_interval_and_the_rows_not_judged(run: RunFolder) -> None:
     text = render(measures_table(run), width=200)
     for challenge in run.challenges:
@@ -54,6 +57,7 @@ def test_the_measures_table_names_every_measure_its_interval_and_the_rows_not_ju
     assert "negative 0." in text
 
 
+@pytest.mark.slow
 def test_of_many_classes_only_the_lowest_and_the_highest_are_listed(many_run: RunFolder) -> None:
     block = render(measures_table(many_run), width=200).split("AGREEMENT")[0]
     assert block.count("class name") == 2
@@ -72,6 +76,7 @@ def test_reasons_count_the_rows_that_were_not_judged(run: RunFolder) -> None:
     assert reasons(found) == {"only one token": 6 * alone}
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30))
 def test_visible_text_can_be_written_anywhere_and_hides_nothing(text: str) -> None:
     shown = visible(text)

@@ -28,6 +28,7 @@ EXPLAINED = ("rationale", "faithfulness", "certificates", "soft_faithfulness", "
 REPLAYING = {"lrp", "deep_lift"}
 
 
+@pytest.mark.slow
 def test_the_usual_explainers_that_do_not_apply_are_left_out_and_noted(tmp_path: Path) -> None:
     run = describe_run(challenges=EXPLAINED, **SMALL)
     folder = execute(run, tmp_path)

@@ -22,6 +22,8 @@ from attentest.studies.plan import plan
 from attentest.studies.trained import train
 from attentest.training.checkpoints import load_network
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 name = "made-up"
 title = "Four tests"

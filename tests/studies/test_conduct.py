@@ -19,6 +19,8 @@ from attentest.studies.engines import InProcess, Processes
 from attentest.studies.plan import costs, plan
 from attentest.studies.record import finished_cells, recorded
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):

@@ -64,6 +64,7 @@ DRIVER = """
 """
 
 
+@pytest.mark.slow
 def test_processes_leave_the_same_files_whatever_their_number_and_the_order(tmp_path, expected):
     recorder = heard_from(Processes(3), tasks_in(tmp_path, 6)[::-1])
     assert files_below(tmp_path) == expected
@@ -82,6 +83,7 @@ def test_every_cell_computes_on_one_thread_and_the_driver_keeps_its_own(tmp_path
     assert b'"threads": 1' in expected["runs/t0/run.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [InProcess(), Processes(1)], ids=["in_process", "processes"])
 def test_a_failed_task_gives_one_line_and_stops_nothing(tmp_path, expected, chosen):
     tasks = tasks_in(tmp_path, 6, t1={"refuse": "No such\nthing."}, t3={"fail": "told\nto"})
@@ -99,6 +101,7 @@ def test_a_task_that_leaves_the_process_fails_and_the_study_goes_on(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_the_task_of_a_killed_worker_is_tried_again_and_ends_the_same(tmp_path, expected):
     recorder = heard_from(Processes(2), tasks_in(tmp_path, 6, t3={"die": 1}))
     assert set(recorder.errors.values()) == {None}
@@ -106,6 +109,7 @@ def test_the_task_of_a_killed_worker_is_tried_again_and_ends_the_same(tmp_path, 
     assert files_below(tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_every_worker_ends_with_their_exit_code_and_the_others_end_well(tmp_path):
     recorder = heard_from(Processes(2, retries=1), tasks_in(tmp_path, 4, t1={"die": 99}, t2={"exit": 7}))
     assert recorder.errors["t0"] is recorder.errors["t3"] is None
@@ -114,6 +118,7 @@ def test_a_task_that_kills_every_worker_ends_with_their_exit_code_and_the_others
     assert len(recorder.of("started", "t1")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [InProcess(), Processes(1)], ids=["in_process", "processes"])
 def test_progress_comes_ten_times_a_second_and_every_line_of_it_in_order(tmp_path, chosen):
     recorder = heard_from(chosen, tasks_in(tmp_path, 1), chatty_work)
@@ -137,6 +142,7 @@ def test_ctrl_c_passes_through_in_process(tmp_path):
         InProcess().run(tasks_in(tmp_path, 2), interrupted, heard_from(InProcess(), []))
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_a_killed_driver_leaves_no_process_and_the_study_resumes(tmp_path, expected, delay):
@@ -151,6 +157,7 @@ def test_a_killed_driver_leaves_no_process_and_the_study_resumes(tmp_path, expec
     assert {n: d for n, d in files_below(tmp_path).items() if n != "driver.py"} == expected
 
 
+@pytest.mark.slow
 @LINUX
 def test_ctrl_c_stops_the_workers_and_reaches_the_caller_alone(tmp_path):
     with driver(tmp_path, DRIVER.format(sleep=60, root=str(tmp_path))) as interrupted:
@@ -164,6 +171,7 @@ def test_ctrl_c_stops_the_workers_and_reaches_the_caller_alone(tmp_path):
     assert gone_within(interrupted.pid, 5), processes_in_session(interrupted.pid)
 
 
+@pytest.mark.slow
 @LINUX
 def test_no_worker_outlives_a_study(tmp_path):
     with driver(tmp_path, DRIVER.format(sleep=0, root=str(tmp_path)) + "        sys.stdin.read()\n") as idle:
@@ -178,6 +186,7 @@ def test_no_worker_outlives_a_study(tmp_path):
     assert len(left) <= 2
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_to_have_one(tmp_path):
     body = f"""
         from pathlib import Path

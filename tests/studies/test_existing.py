@@ -50,6 +50,7 @@ def written(path: Path, texts: list[str], labels: list[str]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_three_lines(tmp_path: Path, reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verdict = attentest.audit(saved(tmp_path / "model"), data=reviews, runs=tmp_path / "runs")
     verdict.show()
@@ -65,6 +66,7 @@ def test_three_lines(tmp_path: Path, reviews: Path, capsys: pytest.CaptureFixtur
     assert again.folder.path == verdict.folder.path
 
 
+@pytest.mark.slow
 def test_a_model_in_memory_at_a_site(tmp_path: Path) -> None:
     tokenizer = tokenizer_of()
     model = tiny("roberta", size=len(tokenizer))
@@ -194,6 +196,7 @@ def test_a_mistake_is_one_line(mistake: str, tmp_path: Path, monkeypatch: pytest
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_command_line_exits_with_2(tmp_path: Path, reviews: Path) -> None:
     command = [sys.executable, "-m", "attentest", "audit", "--data", str(reviews), "--runs", str(tmp_path / "runs")]
     path = saved(tmp_path / "model")

@@ -74,6 +74,7 @@ def made_up_run(checkpoint: Path, **choices: Any) -> Run:
     )
 
 
+@pytest.mark.slow
 def test_it_learns_is_kept_and_is_found_again(checkpoint: Path, tmp_path: Path) -> None:
     run = made_up_run(checkpoint, epochs=6)
     folder = execute(run, tmp_path / "runs")
@@ -106,6 +107,7 @@ def test_words_that_training_never_saw_are_not_unknown(checkpoint: Path, tmp_pat
     assert "word45" not in {word for text in corpus["train"].table["tokens"].to_pylist() for word in text}
 
 
+@pytest.mark.slow
 def test_it_goes_on_after_a_kill_with_the_same_bytes(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ class Said(Silent):
         self.lines.append(line)
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_after_a_kill_too(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +166,7 @@ def test_the_command_goes_on_after_a_kill_too(
     assert (tmp_path / "killed" / MODEL).read_bytes() == (tmp_path / "whole" / MODEL).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_a_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
     tuned = execute(made_up_run(checkpoint, epochs=1), tmp_path / "runs")
     corpus = made_up_corpus(count=80)
@@ -199,6 +203,7 @@ seed = [0, 1]
 """
 
 
+@pytest.mark.slow
 def test_cells_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "data"))
     saved(tmp_path / "data" / "models" / "base", words_of_reviews())

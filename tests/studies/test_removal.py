@@ -78,6 +78,7 @@ def test_ranks_are_the_order_of_the_scores_text_by_text(tmp_path):
         assert (np.diff(ordered) <= 1e-6).all()
 
 
+@pytest.mark.slow
 def test_a_run_after_removal_trains_the_first_model_once_and_is_worse_without_what_mattered(tmp_path):
     corpus = CORPORA.parse("reviews(train=2000, dev=200, test=400)").load()
 

@@ -62,6 +62,7 @@ def test_two_runs_of_the_same_fields_give_the_same_bytes(tmp_path):
     assert bytes_of(execute(small(), tmp_path / "a")) == bytes_of(execute(small(), tmp_path / "b"))
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_no_byte(tmp_path, monkeypatch):
     from attentest.studies import examine
 
@@ -71,6 +72,7 @@ def test_the_number_of_workers_changes_no_byte(tmp_path, monkeypatch):
     assert bytes_of(one) == bytes_of(execute(small(), tmp_path / "three", workers=3))
 
 
+@pytest.mark.slow
 def test_findings_do_not_depend_on_how_batches_are_cut(tmp_path, monkeypatch):
     one = execute(small(), tmp_path / "a")
     from attentest.studies import examine
@@ -167,6 +169,7 @@ def test_presets_differ_where_paper_and_code_do():
     assert preset("paper").encoder("bilstm(hidden=4)") == "bilstm(hidden=4)"
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_moment_goes_on_and_ends_with_the_same_findings(tmp_path):
     expected = bytes_of(execute(small(), tmp_path / "whole"))
     script = textwrap.dedent(
@@ -191,6 +194,7 @@ def test_a_run_killed_at_any_moment_goes_on_and_ends_with_the_same_findings(tmp_
     assert bytes_of(execute(small(), tmp_path / "killed")) == expected
 
 
+@pytest.mark.slow
 def test_a_batch_that_does_not_fit_into_memory_is_halved_and_finds_the_same(tmp_path, monkeypatch):
     expected = execute(small(), tmp_path / "whole")
     real = Classifier.read

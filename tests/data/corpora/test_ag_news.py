@@ -33,6 +33,7 @@ def test_a_label_that_is_no_number_is_refused(tmp_path: Path) -> None:
         list(AGNews().read_official(tmp_path)["train"])
 
 
+@pytest.mark.slow
 def test_world_and_business_are_kept_and_a_tenth_is_dev() -> None:
     prepared = AGNews().prepare(Given(train=rows(), test=rows()))
     assert prepared.partial == ""

@@ -13,6 +13,8 @@ from sklearn.metrics import f1_score
 from tests.report.made_up import table_of
 from tests.report.made_up_four import MEASURES, NUMBERS, SEEDS, WEIGHTS, Others, trained
 
+from attentest.challenges import CHALLENGES
+from attentest.registry import parameters_of
 from attentest.report.four_lines import LN2, Reach, carries_line, farthest, luck_line, needed_line, unique_line
 from attentest.report.four_tests import GUIDES, adversaries, four_tests, guided, without_attention, yardstick
 from attentest.report.seeds import F1, MACRO, RIGHT, Seeds, scores, with_seeds
@@ -34,7 +36,8 @@ def make_four(texts: int = 600, **others: Any) -> Four:
         text |= {"tokens": [""] * (1 if number % 50 == 0 else 9), "max_attention": random.random()}
         for name, found in trained(text, 2, Others(**others), 0).items():
             rows[name] += found
-    return {name: Findings(name, MEASURES[name], table_of(rows[name], NUMBERS[name])) for name in NAMES}
+    asked = {name: parameters_of(CHALLENGES.parse(name)) for name in NAMES}
+    return {name: Findings(name, MEASURES[name], table_of(rows[name], NUMBERS[name]), asked[name]) for name in NAMES}
 
 
 def test_scores_are_those_of_the_measures_and_of_scikit_learn() -> None:

@@ -74,7 +74,7 @@ def _is_western(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     part = content[:LOOKED_AT]
-    return len(part.translate(None, bytes(range(128)))) <= MOST_ACCENTS * len(part)
+    return b"\0" not in part and len(part.translate(None, bytes(range(128)))) <= MOST_ACCENTS * len(part)
 
 
 def _called(encoding: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attentest.models.pretrained import memory
+from attentest import memory
 
 
 @pytest.fixture

@@ -184,6 +184,25 @@ def test_without_an_affine_head_the_adversary_is_searched_and_nothing_is_certifi
         assert not row["certified"]
 
 
+def test_where_the_search_ends_beyond_epsilon_a_mixture_with_the_models_own_attention_lies_within():
+    """One step leaves all five where they began; the model's own attention is no other one."""
+    examined = examination(affine=False, low=3)
+    found = rows(CHALLENGES.parse("adversary(epsilon=0.002, steps=1)").examine(examined))
+    failed = [row for row in found if row["search_failed"]]
+    assert failed
+    for row in failed:
+        own = examined.weights[row["row"]][examined.mask[row["row"]]].numpy()
+        assert row["adversarial_change"] <= 0.002 + 1e-6
+        assert row["lower"] == pytest.approx(jensen_shannon_of(own, np.array(row["adversarial_attention"])), abs=1e-6)
+    assert np.mean([row["lower"] > 1e-6 for row in failed]) > 0.8
+
+
+def jensen_shannon_of(p, q):
+    """By its definition, in nats."""
+    middle = (p + q) / 2
+    return sum(0.5 * x * np.log(x / m) for pair in (p, q) for x, m in zip(pair, middle, strict=True) if x > 0)
+
+
 def test_the_adversary_does_not_depend_on_the_batch_around_an_instance():
     split = made_up_split(8, 2, 9)
     model, encoded = classifier(Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8), split)

@@ -7,6 +7,8 @@ import pytest
 from tests.report.test_erasure_figures import flip_sets
 
 from attentest.report.erasure import ORDERS, erasure_table, order_line
+from attentest.report.page import PLOTS
+from attentest.report.page import _basis as basis_of
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate
 
@@ -75,6 +77,27 @@ def test_steps_that_are_alike_say_no_more_than_their_sentences() -> None:
         (alone.estimate.low, alone.estimate.high), abs=0.02
     )
     assert copied.estimate.judged == 8 * alone.estimate.judged
+
+
+def test_texts_that_flip_under_nothing_are_not_judged() -> None:
+    """Of 40 texts one flips: its number has no interval, and the others are counted as what they are."""
+    rows = flip_sets(40).table.to_pylist()
+    ids = sorted({row["id"] for row in rows})
+    flips = next(row["id"] for row in rows if row["order"] == "smallest" and not row["never"])
+    assert len(ids) == 40
+    none = {"never": True, "until_flip": 1.0, "flip_fraction": None, "times_smallest": None}
+    rows = [row if row["id"] == flips else row | none for row in rows]
+    found = flip_sets(40)
+    found = Findings(found.challenge, found.measures, pa.Table.from_pylist(rows, found.table.schema))
+    line = order_line(found)
+    assert line is not None
+    assert (line.estimate.judged, line.estimate.not_judged) == (1, 39)
+    assert np.isnan(line.estimate.low)
+    assert line.tone == "unsettled"
+    (plot,) = (plot for plot in PLOTS if plot.key == "flip_sets")
+    basis = basis_of(found.table, plot)
+    assert (basis["judged"], basis["texts"]) == (1, 40)
+    assert basis["reasons"] == {"no set of weights flips the decision": 39}
 
 
 def test_where_nothing_flips_there_is_no_line_and_the_table_says_so() -> None:

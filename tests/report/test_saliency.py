@@ -103,6 +103,17 @@ def test_where_no_explainer_beats_chance_nothing_is_settled():
     assert "No explainer like it does more than erasing words at random" in line.reading
 
 
+@pytest.mark.parametrize("count", [20, 200])
+def test_a_share_of_no_way_at_all_is_not_shown(count):
+    """Attention outdoes chance a little, and the best of its like by nothing: the ratio of the two is 20 or 200."""
+    line = saliency_line(findings(count, attention=0.24, gradient_norm=0.2))
+    assert "of the way" not in line.result
+    assert line.estimate.value == pytest.approx(0.24, abs=0.03)
+    assert line.estimate.low < line.estimate.value < line.estimate.high
+    assert (line.estimate.judged, line.tone) == (count, "unsettled")
+    assert line.result.endswith("a random order 0.200") or "a random order 0." in line.result
+
+
 def test_signed_explainers_and_those_made_of_erasing_are_ranked_but_not_compared_with():
     found = findings(attention=0.5, gradient=0.55, lrp=0.9, leave_one_out=0.8, occlusion=0.95)
     assert Compared.of(found).fair == ["gradient"]

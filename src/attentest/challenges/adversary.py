@@ -30,6 +30,9 @@ from attentest.store.findings import Measure
 
 __all__ = ["Adversary"]
 
+#: How often the way from the model's own attention to one beyond ε is halved.
+HALVED = 6
+
 
 @dataclass(frozen=True)
 class Adversary(Challenge):
@@ -89,7 +92,7 @@ class Adversary(Challenge):
             bounds = bracket(weights, z.double(), mask, self.epsilon, starts=starts)
             lower, upper, adversarial = bounds.lower, bounds.upper, bounds.weights
         elif found is not None:
-            lower, adversarial = _best(found, self.epsilon, weights)
+            lower, adversarial = self._best(examination, found)
             upper = torch.full_like(lower, torch.nan)
         else:
             raise InputError("adversary(search=False) needs a subject whose head is affine in the context.")
@@ -138,6 +141,27 @@ class Adversary(Challenge):
         probabilities = examination.probabilities
         return relaxed_search(decode, weights, mask, probabilities, self.epsilon, noise, **options)
 
+    def _best(self, examination: Examination, found: Searched) -> tuple[Tensor, Tensor]:
+        """The most divergent attention within ε that was found, or that lies on the way from the model's own to one.
+
+        The prediction changes with the weights, so where all that the search found lie beyond ε, mixtures of each with
+        the model's own lie within it again.
+        """
+        weights = examination.weights
+        within = torch.where(found.change <= self.epsilon, found.divergence, -torch.inf)
+        chosen = _largest(found.weights.double(), within)
+        if (failed := torch.isinf(within.amax(-1))).any():
+            own = weights[:, None, None]
+            share = weights.new_tensor([2.0**-halved for halved in range(1, HALVED + 1)])[:, None]
+            mixed = (own + share * (found.weights.double()[:, :, None] - own)).flatten(1, 2)
+            with torch.no_grad():
+                said = examination.reading.reread(mixed.to(examination.reading.weights.dtype)).double().softmax(-1)
+            near = total_variation(said, examination.probabilities[:, None]) <= self.epsilon
+            away = torch.where(near, jensen_shannon(mixed, weights[:, None]), -torch.inf)
+            mixture = torch.where(near.any(-1)[:, None], _largest(mixed, away), weights)
+            chosen = torch.where(failed[:, None], mixture, chosen)
+        return jensen_shannon(chosen, weights), chosen
+
     def _compared(self, found: Searched | None, lower: Tensor, judged: np.ndarray) -> dict[str, pa.Array]:
         """What the search found beside what there is to find."""
         if found is None:
@@ -166,13 +190,10 @@ class Adversary(Challenge):
         }
 
 
-def _best(found: Searched, epsilon: float, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """The most divergent attention that the search found within ε; the model's own where it found none."""
-    within = torch.where(found.change <= epsilon, found.divergence, -torch.inf)
-    where = within.argmax(-1)
-    chosen = found.weights.double()[torch.arange(len(where), device=where.device), where]
-    chosen = torch.where(torch.isinf(within.amax(-1))[:, None], weights, chosen)
-    return jensen_shannon(chosen, weights), chosen
+def _largest(weights: Tensor, divergence: Tensor) -> Tensor:
+    """Of several weights for each text those of the largest divergence."""
+    where = divergence.argmax(-1)
+    return weights[torch.arange(len(where), device=where.device), where]
 
 
 def _top(weights: Tensor, mask: Tensor) -> Tensor:

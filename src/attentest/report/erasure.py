@@ -99,14 +99,16 @@ def _share(flip_sets: Findings) -> Estimate | None:
         column = pc.if_else(pc.is_null(rows["not_judged"]), rows["until_flip"].cast(pa.float64()), None)
         columns.append(column.to_numpy())
     sample = np.stack(columns, axis=1)
-    whole, sentences = ~np.isnan(sample).any(1), sentences_of(rows)
+    # A text that flips under nothing is the same for every order: it says nothing of them.
+    flips = flip_sets.rows({"order": "smallest"})["never"].to_numpy() == 0
+    whole, sentences = ~np.isnan(sample).any(1) & flips, sentences_of(rows)
     judged = sample[whole]
     if not len(judged) or not (judged[:, 1] - judged[:, 2]).mean() > 0:
         return None
     drawn = with_resamples(judged if sentences is None else _summed(judged, sentences[whole]))
     room = drawn[:, 1] - drawn[:, 2]
     shares = (drawn[:, 1] - drawn[:, 0]) / np.where(room > 0, room, np.nan)
-    # A draw of texts that flip under nothing has no room, and says nothing.
+    # Of texts whose smallest set is what chance finds too, a draw has no room, and says nothing.
     return estimated(np.where(np.isnan(shares), shares[0], shares), len(judged), len(sample) - len(judged))
 
 

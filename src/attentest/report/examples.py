@@ -19,6 +19,8 @@ __all__ = ["examples", "name_of"]
 #: A text longer than this is shown around its heaviest words; one longer than the second, only so.
 EXCERPT, WHOLE = 60, 600
 LONGEST = 80  # characters shown of a token; of a sentence, as many for each of its words, within bounds
+#: Attentions that differ by less (JSD) are the same to a reader, and to three digits.
+DIFFERENT = 0.0005
 #: Which texts are shown: places on the scale of how replaceable or, unattacked, how concentrated attention is.
 PLACES = (
     ("hardest to replace", "most spread out", (0.0, 0.05, 0.1)),
@@ -45,7 +47,7 @@ def examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[st
     for key, why in chosen.items():
         text, attack = texts[key], against.get(key, {})
         maps = [("attention", text["attention"], _outcome(text, names))]
-        if attack.get("adversarial_attention"):
+        if attack.get("adversarial_attention") and attack["lower"] >= DIFFERENT:
             maps.append(("adversary", attack["adversarial_attention"], _attacked(text, attack, names)))
         kept = _kept([weights for _, weights, _ in maps], text.get("rationale"))
         yield {

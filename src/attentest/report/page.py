@@ -159,7 +159,14 @@ PLOTS = (
         section="erasure",
     ),
     Plot("flip_square", "single_weight", "neither_flips", lambda found, *_: flip_square(found), section="erasure"),
-    Plot("flip_sets", "flip_sets", "until_flip", lambda found, *_: flip_set_boxes(found), section="erasure"),
+    Plot(
+        "flip_sets",
+        "flip_sets",
+        "flip_fraction",
+        lambda found, *_: flip_set_boxes(found),
+        section="erasure",
+        missing="no set of weights flips the decision",
+    ),
     Plot(
         "times",
         "flip_sets",

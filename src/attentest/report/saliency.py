@@ -197,6 +197,11 @@ class Compared:
         counts = int((~missing).sum()), int(missing.sum())
         return Estimate(float(shares[0]), float(low), float(high), math.nan, *counts, "bootstrap 95 %")
 
+    @property
+    def alone(self) -> Estimate:
+        """What attention's order does, beside nothing: from the least (0) to the most (1) that was found."""
+        return self._summed(self.values(REMOVED, ATTENTION))
+
     def rival(self, better: Sequence[str]) -> Rival | None:
         """The best of these, the best first, that is not made of erasing; one that is, where there is no other."""
         fit = [name for name in better if KINDS["made_of_erasure"] not in self.kind(name)] or better
@@ -299,6 +304,9 @@ def saliency_line(
             f"what speaks for a class from what speaks against it, and are not made of erasing, find more: {names}."
         )
     own, leader, chance = (ranking[name].mean.value for name in (ATTENTION, best, RANDOM))
+    # A share of a way that may have no length says nothing, however it comes out.
+    there, alone = ranking.told_apart(best, RANDOM) > 0, compared.alone
+    way = f"{share} of the way from a random order to {name_in_words(best, compared.names)}"
     reading += (
         f" {compared.limits(wording)}: attention {own:.2f}, {name_in_words(best, compared.names)} {leader:.2f}, "
         f"a random order {chance:.2f}. {_ranked(compared, ranking, wording)}"
@@ -307,13 +315,13 @@ def saliency_line(
     return Line(
         "saliency",
         f"Does erasing attention's top {wording.items} do as much as erasing saliency's? (faithfulness)",
-        f"{share} of the way from a random order to {name_in_words(best, compared.names)}",
+        way if there else f"{alone} of the largest drop that erasing makes; a random order {chance:.3f}",
         reading,
         tone,
-        share,
+        share if there else alone,
         "tokens",
         "As faithful as saliency?",
-        scale=scale,
+        scale=scale if there else "",
         better=tuple(name_in_words(name, compared.names) for name in better),
         rival=compared.rival(better),
         explainers=(ATTENTION,),

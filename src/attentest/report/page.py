@@ -44,6 +44,8 @@ from attentest.tasks import TEXTS, Wording
 __all__ = ["page", "write_report"]
 
 _MOST_CLASSES = 12
+#: Of a longer list, such as the names of a thousand classes, the first ones are shown; run.json has them all.
+_MOST_LISTED = 40
 
 Row = dict[str, Any]
 
@@ -339,7 +341,8 @@ def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
     if isinstance(value, list | tuple):
-        return "; ".join(map(_words, value)) or "none"
+        more = [f"and {len(value) - _MOST_LISTED} more"] if len(value) > _MOST_LISTED + 1 else []
+        return "; ".join([*map(_words, value[: _MOST_LISTED if more else None]), *more]) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -90,9 +90,9 @@ def test_scores_and_certificates_of_other_challenges_are_not_computed_again(monk
     assert examination.certificate("leave_one_out") == {}
 
 
-def test_every_text_of_a_small_corpus_is_in_the_sample_and_equal_to_a_loop():
+def test_every_text_may_be_in_the_sample_and_equal_to_a_loop():
     examination = examined(*made())
-    table = Certificates(("leave_one_out", "deletion", "attention", "gradient")).examine(examination)
+    table = Certificates(("leave_one_out", "deletion", "attention", "gradient"), share=1.0).examine(examination)
     assert table["not_judged"].null_count == len(table)
     assert all(row["within"] for row in table.to_pylist())
     assert all(row["value"] == 0 for row in table.to_pylist() if row["check"] == "repeat_gap")
@@ -104,7 +104,7 @@ def test_every_text_of_a_small_corpus_is_in_the_sample_and_equal_to_a_loop():
 
 def test_a_wrong_deletion_is_noticed_by_the_loop(monkeypatch):
     monkeypatch.setattr(leave_one_out, "deleted", lambda *given: deleted(*given).roll(1, 0))
-    table = Certificates(("leave_one_out",)).examine(examined(*made()))
+    table = Certificates(("leave_one_out",), share=1.0).examine(examined(*made()))
     values = [row["value"] for row in found(table, "leave_one_out", "loop_gap").values()]
     assert max(values) > LIMITS["loop_gap"]
 
@@ -121,7 +121,7 @@ def test_of_a_long_text_only_some_words_are_taken_out_one_by_one(words, monkeypa
         return delete(subject, batch, row, places)
 
     monkeypatch.setattr(certificates, "delete_literally", counted)
-    Certificates(("leave_one_out",), words=words).examine(examined(*made()))
+    Certificates(("leave_one_out",), share=1.0, words=words).examine(examined(*made()))
     assert len(taken) == 10
     assert all(min(1, there) <= tried <= min(words, there) for tried, there in taken)
 
@@ -143,7 +143,7 @@ class Moody(Explainer):
 def test_scores_that_change_when_computed_again_are_noticed_and_unknown_checks_are_kept(monkeypatch):
     monkeypatch.setitem(EXPLAINERS._table, "moody", Moody)
     examination = examined(*made())
-    table = Certificates(("moody",)).examine(examination)
+    table = Certificates(("moody",), share=1.0).examine(examination)
     assert not any(row["within"] for row in found(table, "moody", "repeat_gap").values())
     for place, row in enumerate(examination.rows.tolist()):
         shown, odd = found(table, "moody", "temper")[row], bool(examination.batch.keys[place] % 2 == 0)
@@ -154,7 +154,7 @@ def test_scores_that_change_when_computed_again_are_noticed_and_unknown_checks_a
 @pytest.mark.slow
 def test_the_sample_depends_on_seed_and_text_and_not_on_the_batch():
     split, model, encoded = made(count=60)
-    challenge = Certificates((IG, "lrp", "leave_one_out"), sample=15)
+    challenge = Certificates((IG, "lrp", "leave_one_out"), share=1.0, sample=15)
     together = challenge.examine(examined(split, model, encoded, texts=60)).to_pylist()
     parts = [list(range(start, start + 7)) for start in range(0, 56, 7)] + [[56, 57, 58, 59]]
     cut = [
@@ -171,6 +171,29 @@ def test_the_sample_depends_on_seed_and_text_and_not_on_the_batch():
     assert 5 < len(inside) < 30
     assert all((r["row"] in inside) == (r["not_judged"] is None) for r in together if r["check"] in SAMPLED)
     assert all(r["not_judged"] is None for r in together if r["check"] not in SAMPLED)
+
+
+@pytest.mark.parametrize(("count", "checked"), [(1, 1), (10, 2), (60, 6), (101, 11)])
+def test_a_tenth_of_the_texts_is_checked_and_never_fewer_than_two(count, checked):
+    split, model, encoded = made(count)
+    inside: list[int] = []
+    for rows in np.array_split(np.arange(count), max(1, count // 7)):
+        examination = replace(examined(split, model, encoded, rows.tolist(), count), donors=encoded.batch)
+        table = Certificates(("attention",)).examine(examination)
+        inside += [row for row, one in found(table, "attention", "alone_gap").items() if one["not_judged"] is None]
+    assert len(inside) == checked
+    whole_split = replace(examined(split, model, encoded, texts=count), donors=encoded.batch)
+    table = Certificates(("attention",)).examine(whole_split)
+    again = {row for row, one in found(table, "attention", "alone_gap").items() if one["not_judged"] is None}
+    assert again == set(inside)
+
+
+def test_of_many_texts_no_more_than_the_sample_is_checked():
+    examination = examined(*made(count=1000), texts=1000)
+    table = Certificates(("attention",)).examine(examination)
+    judged = [one["not_judged"] is None for one in found(table, "attention", "alone_gap").values()]
+    assert len(judged) == 1000
+    assert 8 <= sum(judged) <= 35
 
 
 def test_every_measure_can_be_computed_and_every_check_has_words():
@@ -212,7 +235,7 @@ def test_what_is_absorbed_on_the_way_through_a_transformer():
 
 @pytest.mark.parametrize("encoder", ["average(hidden=5)", "convolution(filters=4)"])
 def test_certificates_of_other_encoders(encoder):
-    table = Certificates().examine(examined(*made(encoder=encoder)))
+    table = Certificates(share=1.0).examine(examined(*made(encoder=encoder)))
     assert all(row["within"] for row in table.to_pylist() if row["check"] in SAMPLED)
 
 
@@ -220,6 +243,8 @@ def test_certificates_of_other_encoders(encoder):
     ("text", "said"),
     [
         ("sample=0", "at least 1"),
+        ("share=0.0", "above 0"),
+        ("share=1.5", "no more than 1"),
         ("words=0", "at least 1"),
         ("explainers=()", "at least one"),
         ("explainers=('oracle',)", "nothing to check"),

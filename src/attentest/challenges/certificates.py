@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -73,21 +74,26 @@ def _statistic(check: str) -> Statistic:
 
 
 OUTSIDE = "outside the sample"
+#: However few texts there are, so many are explained again.
+FEWEST = 2
 
 
 @dataclass(frozen=True)
 class Certificates(Challenge):
     """The numbers that prove, or limit, the scores of every explainer, one by one.
 
-    What an explainer says for itself costs nothing beyond its scores, and is kept for every text. About ``sample``
-    texts, chosen by a hash of their ids, are explained twice more without the other texts of their batch, and deletion
-    is done again word by word, of long texts for ``words`` of them.
+    What an explainer says for itself costs nothing beyond its scores, and is kept for every text. A ``share`` of the
+    texts, chosen by a hash of their ids, and no more than about ``sample`` of them, are explained twice more without
+    the other texts of their batch, and deletion is done again word by word, of long texts for ``words`` of them.
+    Checking a text takes about one and a half times as long as examining it, so the checks take about a seventh of an
+    audit, and less of a large one.
     """
 
     name: ClassVar[str] = "certificates"
     question: ClassVar[str] = "Are the explainers' scores what they claim to be?"
     reference: ClassVar[str] = "Sundararajan et al. 2017 (completeness); Bach et al. 2015 (conservation)"
     explainers: tuple[str, ...] = Faithfulness.explainers
+    share: float = 0.1
     sample: int = 20
     words: int = 25
 
@@ -97,6 +103,8 @@ class Certificates(Challenge):
         for explainer in self.explainers:
             if isinstance(EXPLAINERS.parse(explainer), Oracle):
                 raise InputError(f"certificates: explainer {explainer!r} repeats the marks: there is nothing to check.")
+        if not 0 < self.share <= 1:
+            raise InputError(f"certificates: share={self.share} must be above 0 and no more than 1.")
         for name in ("sample", "words"):
             if getattr(self, name) < 1:
                 raise InputError(f"certificates: {name}={getattr(self, name)} must be at least 1.")
@@ -117,20 +125,29 @@ class Certificates(Challenge):
     def examine(self, examination: Examination) -> pa.Table:
         """One row per instance, explainer and check."""
         batch = examination.batch
-        drawn = uniforms(batch.keys, 1, 1, examination.seed, "certificates/sample")[:, 0, 0]
-        chosen = drawn < self.sample / (examination.texts or len(batch))
+        chosen = self._chosen(examination)
         texts = copies(batch, chosen.nonzero()[:, 0])
         reading = examination.subject.read(texts) if len(texts) else None
         tables = []
         for explainer in self.explainers:
             found = _said(examination.scores(explainer), examination.certificate(explainer))
             method = EXPLAINERS.parse(explainer)
-            found |= dict.fromkeys(_on_sample(method), drawn.new_full((len(batch),), torch.nan))
+            found |= dict.fromkeys(_on_sample(method), examination.weights.new_full((len(batch),), torch.nan))
             if reading is not None:
                 for check, values in self._again(method, examination, texts, reading, chosen, explainer).items():
                     found[check] = found[check].masked_scatter(chosen, values)
             tables += [_rows(examination, explainer, check, values, chosen) for check, values in found.items()]
         return pa.concat_tables(tables)
+
+    def _chosen(self, examination: Examination) -> Bool[Tensor, " batch"]:
+        """The texts that are checked: of few texts those with the smallest hashes of all, of many the small ones."""
+        batch, others = examination.batch, examination.donors
+        texts, drawn = examination.texts or len(batch), _hash(batch, examination.seed)
+        if self.share * texts > self.sample or (others is None and texts > len(batch)):
+            return drawn < min(self.share, self.sample / texts)
+        every = drawn if others is None else _hash(others(np.arange(texts)), examination.seed).to(drawn.device)
+        wanted = min(texts, max(FEWEST, math.ceil(self.share * texts)))
+        return drawn <= every.sort().values[wanted - 1]
 
     def _again(
         self,
@@ -150,6 +167,11 @@ class Certificates(Challenge):
             literal, looped = one_by_one(method, subject, texts, reading, None, self.words)
             found["loop_gap"] = apart(torch.where(looped, own, 0.0), literal, ROUNDED)
         return found
+
+
+def _hash(batch: Batch, seed: int) -> Float[Tensor, " batch"]:
+    """A number in [0, 1) for every text, from its id and the seed."""
+    return uniforms(batch.keys, 1, 1, seed, "certificates/sample")[:, 0, 0]
 
 
 def _on_sample(method: Explainer) -> tuple[str, ...]:

@@ -25,21 +25,26 @@ SMALL = {
 }
 
 
-@pytest.fixture
-def data(tmp_path):
-    with (tmp_path / "d.csv").open("w", newline="") as handle:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "d.csv"
+    with path.open("w", newline="") as handle:
         writer = csv.writer(handle)
         writer.writerow(["text", "label"])
         for i in range(60):
             writer.writerow([f"w{i % 7} w{i % 5} it was {'good' if i % 2 else 'bad'} w{i % 3}", i % 2])
-    return tmp_path / "d.csv"
+    return path
 
 
-def test_three_lines_of_python_give_a_verdict(data, tmp_path, capsys):
-    verdict = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
-    verdict.show()
-    assert verdict.verdict.headline in " ".join(capsys.readouterr().out.split())
-    assert verdict.report.is_file()
+@pytest.fixture(scope="module")
+def audited(data, tmp_path_factory):
+    return attentest.audit(data=data, runs=tmp_path_factory.mktemp("runs"), **SMALL)
+
+
+def test_three_lines_of_python_give_a_verdict(audited, capsys):
+    audited.show()
+    assert audited.verdict.headline in " ".join(capsys.readouterr().out.split())
+    assert audited.report.is_file()
 
 
 def test_a_model_that_learnt_nothing_is_told_so_first(tmp_path):
@@ -55,26 +60,23 @@ def test_a_model_that_learnt_nothing_is_told_so_first(tmp_path):
     assert "nothing to explain" in done.verdict.closing
 
 
-def test_findings_come_as_frames(data, tmp_path):
-    done = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
-    frame = done.to_frame("agreement")
+def test_findings_come_as_frames(audited):
+    frame = audited.to_frame("agreement")
     assert isinstance(frame, pandas.DataFrame)
     assert {"id", "pair", "tau", "not_judged"} <= set(frame.columns)
-    assert len(done.to_frame()) == done.folder.record["fields"]["corpus"]["sizes"]["test"]
+    assert len(audited.to_frame()) == audited.folder.record["fields"]["corpus"]["sizes"]["test"]
     with pytest.raises(AttentestError, match="uniform"):
-        done.to_frame("unifrm")
+        audited.to_frame("unifrm")
 
 
-def test_a_trained_run_is_audited_by_its_path(data, tmp_path):
-    first = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
-    again = attentest.audit(first.folder.path, data=data, runs=tmp_path / "runs", challenges=("uniform",))
+def test_a_trained_run_is_audited_by_its_path(audited, data, tmp_path):
+    again = attentest.audit(audited.folder.path, data=data, runs=tmp_path / "runs", challenges=("uniform",))
     assert len(again.to_frame("uniform")) == 60
 
 
-def test_a_model_without_texts_asks_for_them(data, tmp_path):
-    first = attentest.audit(data=data, runs=tmp_path / "runs", **SMALL)
+def test_a_model_without_texts_asks_for_them(audited, tmp_path):
     with pytest.raises(InputError, match="--data or --corpus"):
-        attentest.audit(first.folder.path, runs=tmp_path / "runs")
+        attentest.audit(audited.folder.path, runs=tmp_path / "runs")
 
 
 def test_a_corpus_of_translations_is_written_word_by_word(tmp_path):

@@ -196,6 +196,7 @@ def test_the_pages_show_commands() -> None:
     shown = {words[0] for _, _, words in COMMANDS}
     assert shown == {
         "audit",
+        "example",
         "train",
         "fine-tune",
         "show",

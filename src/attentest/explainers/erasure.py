@@ -19,7 +19,6 @@ from attentest.data.sentence_rows import Sentences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
-from attentest.models.classifier import is_shareable
 from attentest.models.subject import Reading, Subject
 from attentest.models.words import Reader, reader_of, words_of
 
@@ -116,9 +115,7 @@ def _read(subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, mode: str
         which = torch.arange(len(row), device=row.device)
     read = reader_of(subject, words)
     logits = torch.full((len(row), subject.classes), torch.nan, dtype=torch.float64, device=row.device)
-    # A step of a recurrent loop is worth more texts at once than a pass that holds every layer.
-    budget = positions(row.device) // (1 if is_shareable(subject) else 2)
-    for places in _alike(lengths, which, budget):
+    for places in _alike(lengths, which):
         texts, order = _moved_together(batch, row[places], left[places], lengths[places])
         logits[places] = _within_memory(read, texts, index[places].gather(1, order)).double()
     return logits
@@ -156,8 +153,9 @@ def _distinct(
     return sets, torch.from_numpy(row).to(to)[places], kept.reshape(-1, width)[places], torch.from_numpy(inverse).to(to)
 
 
-def _alike(lengths: Tensor, which: Tensor, budget: int) -> Iterator[Tensor]:
+def _alike(lengths: Tensor, which: Tensor) -> Iterator[Tensor]:
     """Indices of like length, longest first, cut so that rows × longest stays within the budget."""
+    budget = positions(lengths.device) // 2
     order = which[lengths[which].argsort(descending=True, stable=True)]
     widths = lengths[order].tolist()
     start = 0

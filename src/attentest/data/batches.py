@@ -300,13 +300,16 @@ def bucketed(
 
 
 def _with_trials(parts: list[np.ndarray]) -> list[np.ndarray]:
-    """The batches, sorted by size, less some texts of two of them, which are batches by themselves at the end."""
+    """The batches, sorted by size, less some texts of two of them, which are batches by themselves at the end.
+
+    More of the shorter ones, so that what a row costs can be told from what a batch does.
+    """
     if sum(map(len, parts)) < FEWEST_TO_TRY:
         return parts
     longer, shorter = (3 * len(parts)) // 4, len(parts) // 4
     cut = max(1, len(parts[longer]) // 8)
     parts[longer], long = parts[longer][:-cut], parts[longer][-cut:]
-    cut = max(1, len(parts[shorter]) // 8)
+    cut = max(1, len(parts[shorter]) // 3)
     short, parts[shorter] = parts[shorter][:cut], parts[shorter][cut:]
     return [*(part for part in parts if len(part)), short, long]
 

@@ -19,10 +19,11 @@ from attentest.studies.run import Run
 
 __all__ = ["TRIED", "affordable", "within_time"]
 
-#: So many texts are drawn to be tried; no fewer are examined, however short the time.
-TRIED = 16
+#: So many texts are drawn to be tried; no fewer are examined, however short the time. While they take less than so many
+#: seconds, they tell little, and so many times as many are tried.
+TRIED, TELLING, MORE = 16, 3.0, 8
 #: The share of the time that is planned with, and the seconds kept for verdict and report.
-PLANNED, KEPT = 0.8, 5.0
+PLANNED, KEPT = 0.8, 15.0
 
 
 def within_time(
@@ -33,12 +34,12 @@ def within_time(
     *,
     began: float,
     workers: int,
-    measure: Callable[[Run], Pace],
+    measure: Callable[[Run], tuple[Pace, float]],
     say: Callable[[str], None],
 ) -> Run:
     """The run limited to as many texts as fit into its time, which began at ``began`` on the monotonic clock.
 
-    ``measure`` examines the few texts of a run and says at what pace.
+    ``measure`` examines the few texts of a run and says at what pace, and on how many seconds that stands.
     """
     if not run.time:
         return run
@@ -49,8 +50,12 @@ def within_time(
         encoded = Encoded.of(split.take(rows.tolist()), vocabulary)
         texts = len(rows)
         if texts > TRIED:
-            pace = measure(replace(run, limit=TRIED))
-            seconds = pace.seconds(Room(subject, encoded).sizes + 2) * encoded.steps / workers
+            tried, room = TRIED, Room(subject, encoded)
+            pace, took = measure(replace(run, limit=tried))
+            while took < TELLING and MORE * tried <= texts:
+                tried *= MORE
+                pace, took = measure(replace(run, limit=tried))
+            seconds = pace.each(room.sizes + 2.0, encoded.steps, room.positions) / workers
             texts = affordable(seconds, run.time - (time.monotonic() - began))
         budget = {"seconds": run.time, "texts": texts, "of": len(rows)}
         folder.note(budget=budget)

@@ -43,8 +43,11 @@ __all__ = ["UNFINISHED", "Texts", "examine", "measured"]
 UNFINISHED = "unfinished"
 #: Seconds between two times that what was found is written down.
 KEEP_SECONDS = 5.0
-#: It is said how long the rest will take after so many seconds, if it is at least so many.
-ANNOUNCE_SECONDS, WORTH_SAYING = 3.0, 10.0
+#: It is said how long the rest will take after so many seconds or batches, if it is at least so many seconds: small
+#: batches tell only where they take long, since every batch costs something by itself.
+ANNOUNCE_SECONDS, ANNOUNCE_BATCHES, WORTH_SAYING = 10.0, 5, 10.0
+#: Texts that took so many seconds tell how long others will take.
+TELLING_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,10 @@ def examine(
     parts = {name: Parts(folder / UNFINISHED / name, layout, progress.say) for name in challenges}
     if before := min((part.texts for part in parts.values()), default=0):
         progress.say(f"Resuming: {before} of {len(encoded)} texts were examined before.")
-    forecast, started, announced = Forecast(room.sizes + 2, encoded.steps, workers), time.monotonic(), not announce
+    forecast = _forecast(encoded, room, workers)
+    if announce:
+        examiner.warm_up(forecast)
+    started, announced = time.monotonic(), not announce
     chunks = 0
     with progress.stage("Examining", len(encoded)) as tick, _threads(workers, examiner) as pool, _kept(parts) as keep:
         for chunk, batches in enumerate(_batches(encoded, room)):
@@ -118,12 +124,12 @@ def examine(
                 for name, table in found.tables.items():
                     parts[name].add(chunk, number, table, batch.texts)
                 forecast.add(batch.sources, found.seconds)
-                left = forecast.left(examiner.failed)
+                left = forecast.left(elapsed := time.monotonic() - started, examiner.failed)
                 tick(batch.texts, left=left)
-                if not announced and forecast.batches >= 2 and time.monotonic() - started >= ANNOUNCE_SECONDS:
+                if not announced and _tells(forecast, elapsed):
                     announced = True
                     if left >= WORTH_SAYING:
-                        progress.say(forecast.line())
+                        progress.say(forecast.line(elapsed))
                 keep()
             _give_back_memory(subject)
             chunks = chunk + 1
@@ -153,12 +159,13 @@ def measured(
     written: Texts | None = None,
     workers: int = 1,
     progress: Progress = SILENT,
-) -> Pace:
-    """The pace at which a few texts are examined, as by ``examine``; what is found goes."""
+) -> tuple[Pace, float]:
+    """The pace at which texts are examined, as by ``examine``, and the seconds it stands on; what is found goes."""
     room = Room(subject, encoded)
     about = seed, meaning, companions or {}, written, progress.say
     examiner = _Examiner(subject, split, encoded, challenges, room, *about)
-    forecast, started = Forecast(room.sizes + 2, encoded.steps, workers), time.monotonic()
+    forecast, started = _forecast(encoded, room, workers), time.monotonic()
+    examiner.warm_up(forecast)
     batches = next(_batches(encoded, room))
     with progress.stage("Measuring", len(encoded)) as tick, _threads(workers, examiner) as pool:
         for some in (batches[-2:], batches[:-2]):
@@ -166,9 +173,14 @@ def measured(
             for future in as_completed(futures):
                 forecast.add(futures[future].sources, future.result().seconds)
                 tick(futures[future].texts)
-            if time.monotonic() - started >= ANNOUNCE_SECONDS:
+            if time.monotonic() - started >= TELLING_SECONDS:
                 break
-    return forecast.pace(examiner.failed)
+    return forecast.pace(examiner.failed), time.monotonic() - started
+
+
+def _forecast(encoded: Encoded, room: Room, workers: int) -> Forecast:
+    """Before the first batch."""
+    return Forecast(room.sizes + 2.0, encoded.steps, room.positions, workers)
 
 
 def _batches(encoded: Encoded, room: Room) -> Iterator[list[Batch]]:
@@ -182,6 +194,11 @@ class _Examined:
 
     tables: Mapping[str, pa.Table]
     seconds: Mapping[str, float]
+
+
+def _tells(forecast: Forecast, took: float) -> bool:
+    """Whether it may be announced."""
+    return forecast.batches >= (2 if took >= ANNOUNCE_SECONDS else ANNOUNCE_BATCHES)
 
 
 class _Stopped(Exception):
@@ -209,6 +226,12 @@ class _Examiner:
         self._marks, self._people = Marks.of(self.split), People.of(self.split)
         self._texts = Split(self.split.table.select([n for n in ("tokens", "sentences") if self.split.has(n)]))
         self._seconds = Split(self.split.table.select(["second"])) if self.split.has("second") else None
+
+    def warm_up(self, forecast: Forecast) -> None:
+        """Examine the shortest text twice for nothing: the first time imports and fills caches, the second tells."""
+        text = self.encoded.batch(np.array([self.encoded.lengths.argmin()]))
+        self.examined(text, list(self.challenges))
+        forecast.observe(text.sources, self.examined(text, list(self.challenges)).seconds)
 
     def examined(self, batch: Batch, names: Sequence[str]) -> _Examined:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""

@@ -132,7 +132,7 @@ class _Put:
         }
         return cls(model.at(run.site), stepped(split, vocabulary) if writes else split, encoded, challenges, about)
 
-    def measured(self) -> Pace:
+    def measured(self) -> tuple[Pace, float]:
         with reproducibly():
             return measured(self.subject, self.shown, self.encoded, self.challenges, **self.about)
 

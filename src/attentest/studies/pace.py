@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import nnls
 
 from attentest.durations import in_words
 
@@ -22,8 +23,14 @@ NAMED, WORTH = 3, 0.15
 
 @dataclass(frozen=True)
 class Pace:
-    """A text of n words takes scale · n^power seconds of one thread."""
+    """The seconds of one thread that a batch takes: fixed + wide · w^power + scale · Σ n^power.
 
+    n is the length of each of its rows and w that of the longest: what is done position by position costs something
+    however many rows there are.
+    """
+
+    fixed: float
+    wide: float
     scale: float
     power: float
 
@@ -31,18 +38,29 @@ class Pace:
     def of(cls, sizes: Sequence[np.ndarray], seconds: Sequence[float]) -> Pace:
         """The pace of batches, given by the sizes of their rows and the seconds they took.
 
-        The power is the one under which seconds for size vary least between batches; the scale keeps their total.
+        It is the one that errs least, in shares of what each took, long ones weighing more; nothing is below zero.
         """
         took = np.maximum(np.asarray(seconds, dtype=float), 1e-6)
-        amounts = np.array([[np.power(rows, power).sum() for rows in sizes] for power in POWERS])
-        rates, weights = np.log(took / amounts), took / took.sum()
-        spread = (weights * (rates - (rates @ weights)[:, None]) ** 2).sum(1)
-        best = int(np.argmin(spread + SURE * (POWERS - USUAL) ** 2))
-        return cls(float(took.sum() / amounts[best].sum()), float(POWERS[best]))
+        widest, weights = np.array([rows.max() for rows in sizes]), np.sqrt(took / took.sum())
+        # Where batches do not tell, the cost is the rows'.
+        held = 1e-4 * np.linalg.norm(weights / took) * np.eye(2, 3)
+        best, found = np.inf, cls(0.0, 0.0, 0.0, USUAL)
+        for power in POWERS:
+            amounts = np.array([np.power(rows, power).sum() for rows in sizes])
+            parts = np.stack([np.ones(len(took)), np.power(widest, power), amounts], axis=1)
+            # Scaled, so that sums of very different sizes are told apart.
+            most = parts.max(0)
+            shares = parts / most * (weights / took)[:, None]
+            (fixed, wide, scale), error = nnls(np.vstack([shares, held]), np.append(weights, [0.0, 0.0]))
+            if (error := error**2 + SURE * (power - USUAL) ** 2) < best:
+                best, found = error, cls(fixed / most[0], wide / most[1], scale / most[2], float(power))
+        return found
 
-    def seconds(self, sizes: np.ndarray) -> np.ndarray:
-        """What rows of these sizes take, each."""
-        seconds: np.ndarray = self.scale * np.power(sizes, self.power)
+    def each(self, sizes: np.ndarray, rows: np.ndarray, positions: float) -> np.ndarray:
+        """What texts of these sizes take that make so many rows, in batches of so many positions, each its part."""
+        together = np.clip(positions / (sizes * rows), 1.0, len(sizes))
+        powers = np.power(sizes, self.power)
+        seconds: np.ndarray = (self.fixed + self.wide * powers) / together + self.scale * powers * rows
         return seconds
 
 
@@ -50,12 +68,16 @@ class Pace:
 class Forecast:
     """What is left of an examination, told anew after every batch."""
 
-    #: The size of every text, and how many rows it makes.
+    #: The size of every text, how many rows it makes, and how many positions make a batch.
     sizes: np.ndarray
     rows: np.ndarray
+    positions: float
     workers: int
+    #: How many batches are done, and how many seconds they took.
+    batches: int = 0
+    took: float = 0.0
     _left: np.ndarray = field(init=False)
-    _batches: list[tuple[np.ndarray, Mapping[str, float]]] = field(default_factory=list)
+    _seen: list[tuple[np.ndarray, Mapping[str, float]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._left = np.ones(len(self.sizes), dtype=bool)
@@ -64,33 +86,36 @@ class Forecast:
         """These texts were examined before."""
         self._left[texts] = False
 
-    def add(self, texts: np.ndarray, seconds: Mapping[str, float]) -> None:
-        """A batch of these texts took so many seconds, challenge by challenge."""
-        self._left[texts] = False
-        self._batches.append((np.repeat(self.sizes[texts], self.rows[texts]), seconds))
+    def observe(self, texts: np.ndarray, seconds: Mapping[str, float]) -> None:
+        """A batch of these texts took so many seconds, challenge by challenge, and was for nothing."""
+        self._seen.append((np.repeat(self.sizes[texts], self.rows[texts]), seconds))
 
-    @property
-    def batches(self) -> int:
-        """How many batches it stands on."""
-        return len(self._batches)
+    def add(self, texts: np.ndarray, seconds: Mapping[str, float]) -> None:
+        """A batch of these texts is done, and took so many seconds."""
+        self.observe(texts, seconds)
+        self._left[texts] = False
+        self.batches += 1
+        self.took += sum(seconds.values())
 
     def pace(self, without: Mapping[str, object] | None = None) -> Pace:
         """By all batches so far, without the challenges that are no longer put."""
-        took = [sum(s for name, s in each.items() if name not in (without or {})) for _, each in self._batches]
-        return Pace.of([rows for rows, _ in self._batches], took)
+        took = [sum(s for name, s in each.items() if name not in (without or {})) for _, each in self._seen]
+        return Pace.of([rows for rows, _ in self._seen], took)
 
-    def left(self, without: Mapping[str, object] | None = None) -> float:
-        """Seconds that the texts not examined yet will take."""
-        return float((self.pace(without).seconds(self.sizes) * self.rows)[self._left].sum()) / self.workers
+    def left(self, elapsed: float = 0.0, without: Mapping[str, object] | None = None) -> float:
+        """Seconds that the texts not examined yet will take; all workers were at work for the seconds elapsed."""
+        foretold = float(self.pace(without).each(self.sizes, self.rows, self.positions)[self._left].sum())
+        begun = max(0.0, elapsed * self.workers - self.took)
+        return max(0.0, foretold - begun) / self.workers
 
-    def line(self) -> str:
+    def line(self, elapsed: float = 0.0) -> str:
         """How long it will take, and which challenges take most of it, in words."""
         total: Counter[str] = Counter()
-        for _, seconds in self._batches:
+        for _, seconds in self._seen:
             total.update(seconds)
         whole = sum(total.values())
         most = [f"{name} {s / whole:.0%}" for name, s in total.most_common(NAMED) if name and s >= WORTH * whole]
         texts = int(self._left.sum())
-        said = f"Examining {texts:,} more texts will take about {in_words(self.left())}"
+        said = f"Examining {texts:,} more texts will take about {in_words(self.left(elapsed))}"
         named = f", of which {', '.join(most)}" if most else ""
         return f"{said}{named}. Faster: --time 5m (fewer texts), or name the challenges you need (--challenge)."

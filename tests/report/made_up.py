@@ -370,4 +370,5 @@ def _fields(name: str, classes: Sequence[str], instances: int, challenges: list[
         "challenges": challenges,
         "seed": 0,
         "limit": None,
+        "not_applicable": {"rationale(explainers=('attention','gradient','gradient_norm','occlusion'))": "no marks"},
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,43 @@ def test_every_figure_is_drawn_and_fits(window: Any, report: Path) -> None:
         box = image.bounding_box()
         assert box["width"] > 200
         assert box["x"] + box["width"] <= window.viewport_size["width"]
+
+
+#: Of a drawing: words that leave it, and words that run into others; those that are turned may share a box.
+READABLE = """() => {
+  const svg = document.querySelector("svg"), frame = svg.getBoundingClientRect();
+  const words = [...svg.querySelectorAll("text")].filter(text => text.textContent.trim());
+  const boxes = words.map(text => [text.textContent, text.getBoundingClientRect(), /rotate/.test(text.outerHTML)]);
+  const out = boxes.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1
+    || box.top < frame.top - 1 || box.bottom > frame.bottom + 1).map(([word]) => word);
+  const upright = boxes.filter(([, , turned]) => !turned);
+  const together = upright.flatMap(([word, a], place) => upright.slice(place + 1).filter(([, b]) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4).map(([other]) => `${word} | ${other}`));
+  return [...out, ...together];
+}"""
+
+
+def test_no_word_of_a_figure_is_cut_off_or_runs_into_another(browser: Any, report: Path) -> None:
+    page = browser.new_page()
+    drawings = re.findall(r'src(?:set)?="data:image/svg\+xml;base64,([^"]+)"', report.read_text("utf-8"))
+    assert len(drawings) >= 18
+    for drawing in drawings:
+        page.set_content(f"<body style='margin: 40px'>{base64.b64decode(drawing).decode()}</body>")
+        assert page.evaluate(READABLE) == []
+    page.close()
+
+
+def test_a_table_that_goes_on_beside_a_phone_says_so(browser: Any, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(report.as_uri())
+    wide = page.locator(".scroll:has(> table)")
+    assert wide.count() >= 4
+    for table in wide.all():
+        assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+        assert "scroll" in table.evaluate("one => getComputedStyle(one, '::before').content")
+        assert "gradient" in table.evaluate("one => getComputedStyle(one).backgroundImage")
+    page.close()
 
 
 def test_the_page_never_scrolls_sideways(window: Any, hostile_report: Path) -> None:

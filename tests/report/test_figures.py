@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from attentest.report import figures
@@ -142,6 +143,18 @@ def test_histogram_shares_of_a_class_add_up_to_one(run: RunFolder) -> None:
     for rows in steps:
         for name in CLASSES:
             assert sum(row["share"] for row in rows if row["class"] == name) == pytest.approx(1)
+
+
+def test_histograms_say_on_how_many_texts_they_stand(run: RunFolder) -> None:
+    agreement, adversary = (run.findings(name) for name in ("agreement", "adversary"))
+    for pair in figures.PAIRS:
+        rows = agreement.rows({"pair": pair})
+        judged = rows.filter(pc.is_valid(rows["tau"]))
+        for number, name in enumerate(CLASSES):
+            count = pc.sum(pc.equal(judged["predicted"], number)).as_py()
+            assert f"{name}, n {count:,}: mean" in figures.svg(figures.tau_histograms(agreement, palette_of(run)))
+    count = len(adversary.table.filter(pc.is_valid(adversary.table["lower"])))
+    assert f"certified, n {count:,}" in figures.svg(figures.divergence_histogram(adversary))
 
 
 def test_a_search_that_was_not_run_leaves_the_certified_histogram(run: RunFolder) -> None:

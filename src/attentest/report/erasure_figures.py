@@ -40,6 +40,8 @@ CELLS = {
     ("stays", "flips"): "only_other_flips",
     ("stays", "stays"): "neither_flips",
 }
+#: How wide boxes are drawn.
+WIDTH = 340
 #: The running median looks at this share of the texts at a time, and at no fewer than so many.
 SHARE, FEWEST = 0.05, 25
 
@@ -89,7 +91,9 @@ def flip_square(single_weight: Findings) -> alt.LayerChart:
     return _styled(alt.layer(*layers, width=alt.Step(130), height=alt.Step(84)))
 
 
-def flip_set_boxes(flip_sets: Findings, never: Literal["dropped", "counted"] = "dropped") -> alt.LayerChart:
+def flip_set_boxes(
+    flip_sets: Findings, never: Literal["dropped", "counted"] = "dropped", *, width: int = WIDTH
+) -> alt.LayerChart:
     """The share of weights removed before the first flip, a box for every order; whiskers within 1.5 IQR.
 
     Texts that never flip are left out of the boxes, as Serrano & Smith do, or stand in them at 1, as Mohankumar et al.
@@ -97,11 +101,14 @@ def flip_set_boxes(flip_sets: Findings, never: Literal["dropped", "counted"] = "
     """
     values = _by_order(flip_sets, "flip_fraction" if never == "dropped" else "until_flip")
     notes = {order: value_of(estimate(flip_sets, f"{order}.never"), "fraction") for order in ORDERS}
-    x = alt.X("low:Q", title="share of weights removed", scale=_up_to(1), axis=alt.Axis(format=".0%", tickCount=5))
-    return _boxes(values, notes, "never flip", x)
+    axis = alt.Axis(format=".0%", tickCount=5 if width > WIDTH / 2 else 2)
+    x = alt.X("low:Q", title="share of weights removed", scale=_up_to(1), axis=axis)
+    return _boxes(values, notes, "never flip", x, width)
 
 
-def times_smallest_boxes(flip_sets: Findings, never: Literal["dropped", "counted"] = "dropped") -> alt.LayerChart:
+def times_smallest_boxes(
+    flip_sets: Findings, never: Literal["dropped", "counted"] = "dropped", *, width: int = WIDTH
+) -> alt.LayerChart:
     """How many times as many weights each order removes as the smallest set has, on a logarithmic scale."""
     column, measure = ("times_smallest", "times") if never == "dropped" else ("times_smallest_counted", "times_counted")
     values = {order: found for order, found in _by_order(flip_sets, column).items() if order != "smallest"}
@@ -111,8 +118,8 @@ def times_smallest_boxes(flip_sets: Findings, never: Literal["dropped", "counted
     scale = alt.Scale(type="log", domain=[1, max(2.0, widest)], nice=False)
     ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500) if tick <= max(2.0, widest)]
     axis = alt.Axis(values=ticks, format="~g")
-    x = alt.X("low:Q", title="weights removed, as a multiple of the smallest set", scale=scale, axis=axis)
-    return _boxes(values, notes, "mean", x)
+    title = ["weights removed, as a multiple", "of the smallest set"]
+    return _boxes(values, notes, "mean", alt.X("low:Q", title=title, scale=scale, axis=axis), width)
 
 
 def _by_order(flip_sets: Findings, column: str) -> dict[str, np.ndarray]:
@@ -123,24 +130,24 @@ def _by_order(flip_sets: Findings, column: str) -> dict[str, np.ndarray]:
     return {order: _judged(found, column)[column] for order, found in tables.items()}
 
 
-def _boxes(values: dict[str, np.ndarray], notes: dict[str, str], title: str, x: alt.X) -> alt.LayerChart:
+def _boxes(values: dict[str, np.ndarray], notes: dict[str, str], title: str, x: alt.X, width: int) -> alt.LayerChart:
     """A box plot for every order, with a note at its right."""
     names = [ORDERS[order] for order in values]
     rows = [{"what": ORDERS[order], "note": notes[order], **_box(found)} for order, found in values.items()]
     axis = alt.Axis(labelLimit=220, ticks=False, domain=False, grid=False)
     y = alt.Y("what:N", title=None, sort=names, axis=axis)
     base = alt.Chart(_data(rows)).encode(y)
-    head = alt.Chart(_data([{"title": title}])).mark_text(align="left", color=MUTED, fontSize=11, x=348, y=-8)
+    head = alt.Chart(_data([{"title": title}])).mark_text(align="left", color=MUTED, fontSize=11, x=width + 8, y=-8)
     layers = [
-        base.mark_rule(color=GRID).encode(x=alt.value(0), x2=alt.value(340)),
+        base.mark_rule(color=GRID).encode(x=alt.value(0), x2=alt.value(width)),
         base.mark_rule(color=INK).encode(x, x2="high:Q"),
         base.mark_bar(height=15, fill="#9DB2C9", stroke=INK).encode(x="q1:Q", x2="q3:Q"),
         base.mark_tick(color=INK, opacity=1, thickness=3.5, height=21).encode(x="median:Q"),
-        base.mark_text(align="left", x=348, fontWeight=600).encode(text="note:N"),
+        base.mark_text(align="left", x=width + 8, fontWeight=600).encode(text="note:N"),
         head.encode(text="title:N"),
     ]
     room = THEME["padding"] | {"left": 30}
-    return _styled(alt.layer(*layers, width=340, height=alt.Step(34)).properties(padding=room))
+    return _styled(alt.layer(*layers, width=width, height=alt.Step(34)).properties(padding=room))
 
 
 def _box(values: np.ndarray) -> dict[str, float]:

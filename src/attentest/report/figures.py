@@ -127,8 +127,8 @@ def _tau_panel(pair: str, rows: Columns, palette: Palette, wording: Wording) -> 
     area = alt.Chart(_data(steps)).mark_area(interpolate="step-after", fillOpacity=0.28, line={"strokeWidth": 1.6})
     layers = [alt.Chart(_data([{"x": 0}])).mark_rule(color=PALE).encode(x), area.encode(x, y, colour)]
     for line, (name, chosen) in enumerate(each.items()):
-        mean, significant = tau[chosen].mean(), rows["significant"][chosen].mean()
-        text = f"■ {visible(name, 15)}: mean {mean:.2f}, {significant:.0%} significant"
+        mean, significant, count = tau[chosen].mean(), rows["significant"][chosen].mean(), int(chosen.sum())
+        text = f"■ {visible(name, 15)}, n {count:,}: mean {mean:.2f}, {significant:.0%} sig."
         base = alt.Chart(_data([{"x": mean, "class": name, "text": text}])).encode(color=colour)
         layers.append(base.mark_rule(strokeDash=[4, 3], strokeWidth=1.5).encode(x))
         label = base.mark_text(align="left", baseline="top", fontSize=11.5, x=0, y=15 * (line - len(each)) - 6)
@@ -200,7 +200,9 @@ def divergence_histogram(adversary: Findings, wording: Wording = TEXTS) -> alt.L
     x = alt.X("x:Q", title=f"{reached} divergence that keeps the prediction (JSD)", scale=_up_to(0.72))
     y = alt.Y("share:Q", stack=None, title=f"share of {wording.units}", axis=alt.Axis(format=".0%", tickCount=5))
     scale = alt.Scale(domain=names, range=["#9DB2C9", INK][: len(names)])
-    colour = alt.Color("class:N", scale=scale, legend=alt.Legend(symbolType="square"))
+    counts = json.dumps({name: f", n {len(each):,}" for each, name in zip((lower, found), names, strict=False)})
+    legend = alt.Legend(symbolType="square", labelExpr=f"datum.label + {counts}[datum.label]")
+    colour = alt.Color("class:N", scale=scale, legend=legend)
     steps = [alt.Chart(_data(_steps(each, edges, name))) for each, name in zip((lower, found), names, strict=False)]
     layers = [steps[0].mark_area(interpolate="step-after").encode(x, y, colour)]
     layers += [one.mark_line(interpolate="step-after", strokeWidth=1.8).encode(x, y, colour) for one in steps[1:]]
@@ -239,9 +241,9 @@ def searched_against_certified(adversary: Findings, palette: Palette) -> alt.Lay
     return _styled(alt.layer(*layers, width=300, height=300))
 
 
-def agreement_overview(agreement: Findings, wording: Wording = TEXTS) -> alt.LayerChart:
+def agreement_overview(agreement: Findings, wording: Wording = TEXTS, *, width: int = 175) -> alt.LayerChart:
     """For every pair of scores, the effect captured by the top words and mean τ, with 95 % intervals."""
-    kinds = {"captured": "effect captured by the top words", "tau": "Kendall τ"}
+    kinds = {"captured": "effect captured by top words", "tau": "Kendall τ"}
     kinds = {column: words for column, words in kinds.items() if column in agreement.table.column_names}
     rows: Rows = []
     pairs = pc.unique(agreement.table["pair"]).to_pylist()
@@ -252,8 +254,8 @@ def agreement_overview(agreement: Findings, wording: Wording = TEXTS) -> alt.Lay
     names = list(kinds.values())
     scale = alt.Scale(domain=names, range=[INK, ACCENT][-len(names) :])
     colour = alt.Color("class:N", scale=scale, legend=alt.Legend(columns=1, symbolType="circle"))
-    x = alt.X("value:Q", title=f"mean over {wording.units}, with 95 % interval", axis=alt.Axis(tickCount=4))
-    return _intervals(rows, x, colour, names, _reference("x", 0, ""), 175)
+    x = alt.X("value:Q", title=[f"mean over {wording.units},", "with 95 % interval"], axis=alt.Axis(tickCount=3))
+    return _intervals(rows, x, colour, names, _reference("x", 0, ""), width)
 
 
 def _titled(pair: str) -> str:
@@ -261,21 +263,23 @@ def _titled(pair: str) -> str:
     return pair_in_words(pair) + (" (control)" if pair == "gradient~leave_one_out" else "")
 
 
-def rationale_precision(rationale: Findings) -> alt.LayerChart:
+def rationale_precision(rationale: Findings, *, width: int = 250) -> alt.LayerChart:
     """Average precision of every explainer against the rationale tokens, with its interval and chance."""
     chance = _judged(rationale.table, "chance")["chance"].mean()
-    x = alt.X("value:Q", title="mean average precision, with 95 % interval", scale=_up_to(1))
+    title = ["mean average precision,", "with 95 % interval"]
+    x = alt.X("value:Q", title=title, scale=_up_to(1), axis=alt.Axis(tickCount=5))
     rows = _each_explainer(rationale, "average_precision")
-    return _intervals(rows, x, alt.value(INK), [ALL], _reference("x", chance, "chance"), 250)
+    return _intervals(rows, x, alt.value(INK), [ALL], _reference("x", chance, "chance"), width)
 
 
-def rationale_ceiling(rationale: Findings) -> alt.LayerChart:
+def rationale_ceiling(rationale: Findings, *, width: int = 250) -> alt.LayerChart:
     """Token F1 of every explainer with one person's marks, beside that of another person: the human ceiling."""
     first = {"explainer": rationale.table["explainer"][0].as_py()}
     person = estimate(rationale, Measure("", "ceiling_single_token_f1", "mean", "", first))
-    x = alt.X("value:Q", title="mean F1 with one person's marks, with 95 % interval", scale=_up_to(1))
+    title = ["mean F1 with one person's marks,", "with 95 % interval"]
+    x = alt.X("value:Q", title=title, scale=_up_to(1), axis=alt.Axis(tickCount=5))
     rows = _each_explainer(rationale, "single_token_f1")
-    return _intervals(rows, x, alt.value(INK), [ALL], _reference("x", person.value, "another person"), 250)
+    return _intervals(rows, x, alt.value(INK), [ALL], _reference("x", person.value, "another person"), width)
 
 
 def _each_explainer(rationale: Findings, column: str) -> Rows:
@@ -289,16 +293,18 @@ def _each_explainer(rationale: Findings, column: str) -> Rows:
     return sorted(rows, key=lambda row: -(row["value"] or 0))
 
 
-def faithfulness_overview(faithfulness: Findings) -> alt.LayerChart:
+def faithfulness_overview(faithfulness: Findings, *, width: int = 250) -> alt.LayerChart:
     """What erasing every explainer's top words does, between the least and the most found, beside a random order."""
     compared = Compared.of(faithfulness)
     assert compared is not None
     ranked = [row for row in compared.rows() if row.words != RANDOM]
     rows: Rows = [_drawn(row.removed) | {"what": row.words, "class": ALL} for row in ranked]
     chance = float(np.nanmean(compared.table(REMOVED)[RANDOM]))
-    lines = alt.layer(_reference("x", chance, RANDOM), _reference("x", 1, "most found"))
-    x = alt.X("value:Q", title="between the least (0) and the most (1) found, with 95 % interval", scale=_up_to(1))
-    return _intervals(rows, x, alt.value(INK), [ALL], lines, 250)
+    labels = (RANDOM, "most found") if width > 200 else ("random", "most")
+    lines = alt.layer(_reference("x", chance, labels[0]), _reference("x", 1, labels[1]))
+    title = ["from the least (0) to the most (1) found,", "with 95 % interval"]
+    x = alt.X("value:Q", title=title, scale=_up_to(1), axis=alt.Axis(tickCount=5))
+    return _intervals(rows, x, alt.value(INK), [ALL], lines, width)
 
 
 def svg(chart: alt.TopLevelMixin) -> str:

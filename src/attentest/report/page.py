@@ -103,25 +103,42 @@ def _one_alignment(alignment: Findings) -> Any:
     return alignment_map(alignment, sentence)
 
 
+#: How wide a figure with names at its left is drawn for narrow screens.
+NARROW = 130
+
 tau_narrow = partial(figures.tau_histograms, columns=1)
 PLOTS = (
     Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
-    Plot("overview", "agreement", "tau", lambda found, _, wording: figures.agreement_overview(found, wording)),
+    Plot(
+        "overview",
+        "agreement",
+        "tau",
+        lambda found, _, wording: figures.agreement_overview(found, wording),
+        lambda found, _, wording: figures.agreement_overview(found, wording, width=NARROW),
+    ),
     Plot(
         "saliency",
         "faithfulness",
         "normalised_comprehensiveness",
         lambda found, *_: figures.faithfulness_overview(found),
+        lambda found, *_: figures.faithfulness_overview(found, width=NARROW),
         applies=lambda found: Compared.of(found) is not None,
     ),
     Plot("randomisation", "randomisation", "spearman", lambda found, *_: randomisation_curve(found)),
     Plot("layers", "layers", "change", lambda found, *_: layers_curve(found)),
-    Plot("rationale", "rationale", "average_precision", lambda found, *_: figures.rationale_precision(found)),
+    Plot(
+        "rationale",
+        "rationale",
+        "average_precision",
+        lambda found, *_: figures.rationale_precision(found),
+        lambda found, *_: figures.rationale_precision(found, width=NARROW),
+    ),
     Plot(
         "ceiling",
         "rationale",
         "ceiling_single_token_f1",
         lambda found, *_: figures.rationale_ceiling(found),
+        lambda found, *_: figures.rationale_ceiling(found, width=NARROW),
         applies=has_ceiling,
         missing="marked by one person only",
     ),
@@ -166,6 +183,7 @@ PLOTS = (
         "flip_sets",
         "flip_fraction",
         lambda found, *_: flip_set_boxes(found),
+        lambda found, *_: flip_set_boxes(found, width=NARROW),
         section="erasure",
         missing="no set of weights flips the decision",
     ),
@@ -174,6 +192,7 @@ PLOTS = (
         "flip_sets",
         "times_smallest",
         lambda found, *_: times_smallest_boxes(found),
+        lambda found, *_: times_smallest_boxes(found, width=NARROW),
         section="erasure",
         missing="no set of weights flips the decision",
     ),

@@ -23,7 +23,9 @@ from attentest.explainers.leave_one_out import deleted
 from attentest.models.attention import ATTENTIONS
 from attentest.models.classifier import Architecture
 from attentest.models.encoders import ENCODERS
+from attentest.models.pretrained import pretrained
 from attentest.models.pretrained.building import build_pretrained
+from attentest.models.pretrained.site import look
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 
@@ -107,6 +109,43 @@ def test_a_wrong_deletion_is_noticed_by_the_loop(monkeypatch):
     table = Certificates(("leave_one_out",), share=1.0).examine(examined(*made()))
     values = [row["value"] for row in found(table, "leave_one_out", "loop_gap").values()]
     assert max(values) > LIMITS["loop_gap"]
+
+
+SLOPES = ("gradient", "gradient(path='full')", "gradient_norm", "gradient_x_input")
+
+
+def test_slopes_are_as_steep_as_the_output_says():
+    table = Certificates(SLOPES, share=1.0).examine(examined(*made()))
+    for explainer in SLOPES:
+        for row in found(table, explainer, "slope_gap").values():
+            assert row["within"], (explainer, row)
+            assert row["value"] < 0.01
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_slopes_of_checkpoints_that_count_twice_are_noticed(family, monkeypatch):
+    """As they did once: what comes back to a site's values came back to them again through the states."""
+    split = made_up_split(4, 3, 6)
+    vocabulary, tokenizer = Vocabulary.from_split(split), tokenizer_of()
+    answers = ["word1", "word2"] if family == "t5" else None
+    subject = build_pretrained(tiny(family, size=len(tokenizer)), tokenizer, vocabulary, answers=answers)
+    batch = whole(Encoded.of(split, vocabulary))
+
+    def gaps():
+        with torch.no_grad():
+            reading = subject.read(batch)
+        tokens = pa.concat_arrays(split.table["tokens"].chunks)
+        table = Certificates(SLOPES, share=1.0).examine(Examination(subject, batch, reading, 0, tokens))
+        return [row for explainer in SLOPES for row in found(table, explainer, "slope_gap").values()]
+
+    assert all(row["within"] for row in gaps()), [row["value"] for row in gaps()]
+
+    def twice(*given):
+        seen = look(*given)
+        return seen._replace(values=seen.values + (seen.values - seen.values.detach()))
+
+    monkeypatch.setattr(pretrained, "look", twice)
+    assert not any(row["within"] for row in gaps()), [row["value"] for row in gaps()]
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 100])

@@ -18,8 +18,9 @@ from attentest.challenges.faithfulness import Faithfulness
 from attentest.data.batches import Batch
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS, Explainer
-from attentest.explainers.certificates import ROUNDED, apart, one_by_one
+from attentest.explainers.certificates import ROUNDED, apart, one_by_one, slope_gap
 from attentest.explainers.deletion import Deletion
+from attentest.explainers.gradient import OfSlope
 from attentest.explainers.leave_one_out import LeaveOneOut
 from attentest.explainers.oracle import Oracle
 from attentest.measures.chance import uniforms
@@ -37,11 +38,12 @@ LIMITS = {
     "summation_gap": 0.01,
     "conservation_gap": 0.001,
     "loop_gap": 1e-4,
+    "slope_gap": 0.05,
     "repeat_gap": 0.0,
     "alone_gap": 1e-4,
 }
 #: Checks that take more computing than the scores did, and are made on a sample.
-SAMPLED = ("loop_gap", "repeat_gap", "alone_gap")
+SAMPLED = ("loop_gap", "slope_gap", "repeat_gap", "alone_gap")
 WORDS = {
     "completeness_gap": "share of instances whose scores add up to the difference from no words, within 1 %",
     "summation_gap": "share of instances whose scores add up to the difference from no words, within 1 %",
@@ -58,6 +60,7 @@ WORDS = {
     "exact": "share of instances with exact Shapley values",
     "standard_error": "standard error of the mean over noisy copies",
     "loop_gap": "share of sampled instances with the same scores from a loop over their words, within 0.0001",
+    "slope_gap": "share of sampled instances whose output rises along the gradient as it says, within 5 %",
     "repeat_gap": "share of sampled instances with the same scores, to the bit, when computed again with the same seed",
     "alone_gap": "share of sampled instances with the same scores without the others beside them, within 0.0001",
 }
@@ -85,6 +88,7 @@ class Certificates(Challenge):
     What an explainer says for itself costs nothing beyond its scores, and is kept for every text. A ``share`` of the
     texts, chosen by a hash of their ids, and no more than about ``sample`` of them, are explained twice more without
     the other texts of their batch, and deletion is done again word by word, of long texts for ``words`` of them.
+    A slope at the embeddings, of methods made of it, is compared with differences of outputs.
     Checking a text takes about one and a half times as long as examining it, so the checks take about a seventh of an
     audit, and less of a large one.
     """
@@ -158,7 +162,7 @@ class Certificates(Challenge):
         chosen: Bool[Tensor, " batch"],
         explainer: str,
     ) -> dict[str, Float[Tensor, " sampled"]]:
-        """The sampled texts by themselves, twice; and deletion word by word."""
+        """The sampled texts by themselves, twice; deletion word by word; and slopes beside differences."""
         subject, width = examination.subject, reading.mask.shape[1]
         once, twice = (reading.pooled(method.explain(subject, texts, reading).scores.double()) for _ in range(2))
         own = examination.scores(explainer)[chosen, :width]
@@ -166,6 +170,8 @@ class Certificates(Challenge):
         if isinstance(method, Deletion | LeaveOneOut):
             literal, looped = one_by_one(method, subject, texts, reading, None, self.words)
             found["loop_gap"] = apart(torch.where(looped, own, 0.0), literal, ROUNDED)
+        if isinstance(method, OfSlope):
+            found["slope_gap"] = slope_gap(subject, texts, reading, method.path)
         return found
 
 
@@ -176,7 +182,8 @@ def _hash(batch: Batch, seed: int) -> Float[Tensor, " batch"]:
 
 def _on_sample(method: Explainer) -> tuple[str, ...]:
     """The checks on a sample that apply to an explainer."""
-    return SAMPLED if isinstance(method, Deletion | LeaveOneOut) else SAMPLED[1:]
+    own = {"loop_gap": Deletion | LeaveOneOut, "slope_gap": OfSlope}
+    return tuple(check for check in SAMPLED if isinstance(method, own.get(check, Explainer)))
 
 
 def _said(

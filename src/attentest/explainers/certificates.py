@@ -14,19 +14,23 @@ from attentest.explainers.deletion import Deletion
 from attentest.explainers.drops import output_of
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.leave_one_out import LeaveOneOut
-from attentest.explainers.slopes import target_of
+from attentest.explainers.path_integral import Way
+from attentest.explainers.slopes import slopes, target_of
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
 from attentest.models.copies import copies
+from attentest.models.lines import line_through
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 
-__all__ = ["ROUNDED", "apart", "certify", "delete_literally", "one_by_one"]
+__all__ = ["ROUNDED", "apart", "certify", "delete_literally", "one_by_one", "slope_gap"]
 
 #: How many texts are explained again by themselves, or token by token.
 SAMPLE = 4
 #: Differences between outputs in single precision are compared with no less than this.
 ROUNDED = 0.01
+#: How far, in log-odds, the output should rise along a slope that is compared with a difference.
+RISES = (0.02, 0.005, 0.001)
 
 
 def certify(
@@ -107,6 +111,26 @@ def one_by_one(
         wanted = target_of(reading, target)
         change = output_of(whole, wanted, explainer.output)[:, None] - output_of(without, wanted, explainer.output)
     return torch.where(looped, change, 0.0), looped
+
+
+def slope_gap(subject: Subject, batch: Batch, reading: Reading, path: str) -> Float[Tensor, " batch"]:
+    """What the slope at the embeddings misses of the output's rise along it, as a share of the slope.
+
+    Outputs a little way ahead and behind say how steep it is without any gradient. Too long a way bends, and too short
+    a one is lost in rounding: of several the nearest counts, because a wrong slope is wrong by all of them.
+    """
+    target, embeddings = reading.predicted, subject.embed(batch).detach()
+    slope = slopes(subject, batch, embeddings, target, path) * batch.mask[..., None]
+    steep = slope.flatten(1).norm(dim=-1)
+    held = reading.weights.detach() if path == "detached" else None
+    with torch.no_grad():
+        line = line_through(subject, batch, embeddings, slope / steep[:, None, None].clamp(min=1e-30), held)
+        step = steep.new_tensor(RISES) / steep[:, None].clamp(min=1e-30)
+        rows = torch.arange(len(batch), device=steep.device)
+        ahead, behind = Way(line, target).outputs(rows, torch.cat([step, -step], dim=1)).chunk(2, dim=1)
+    found = (ahead - behind) / (2 * step.double())
+    gap: Tensor = ((found - steep[:, None]).abs() / steep[:, None]).amin(-1)
+    return gap
 
 
 def apart(

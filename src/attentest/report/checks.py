@@ -125,6 +125,8 @@ def _sentences(found: Mapping[str, Values], wording: Wording) -> Iterator[Check]
         yield Check(f"Exact Shapley values for {_percent(exact)} of {wording.units}, estimates for the others.", "note")
     if "loop_gap" in left:
         yield _loop(left.pop("loop_gap"), wording)
+    if "slope_gap" in left:
+        yield _slope(left.pop("slope_gap"), wording)
     repeat, alone = left.pop("repeat_gap", None), left.pop("alone_gap", None)
     for name, values in left.items():
         said = SAID.get(name, name.replace("_", " "))
@@ -164,6 +166,14 @@ def _loop(gap: Values, wording: Wording) -> Check:
         return Check(f"Equal to a loop over the words on {on}, largest gap {_little(gap.most)}.", "holds")
     words = f"Differs from a loop over the words by up to {_percent(gap.most)} of the largest score, on {on}."
     return Check(words, "fails")
+
+
+def _slope(gap: Values, wording: Wording) -> Check:
+    on = gap.counted(wording)
+    if gap.within.all():
+        return Check(f"The output rises along the gradient as it says on {on}, within {_little(gap.most)}.", "holds")
+    words = f"The output does not rise along the gradient as it says: misses {_percent(gap.middle)} of it in the "
+    return Check(f"{words}middle, {_percent(gap.most)} at most, on {on}.", "fails")
 
 
 def _repeated(repeat: Values, alone: Values | None, wording: Wording) -> Check:

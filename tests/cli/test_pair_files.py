@@ -38,6 +38,7 @@ def write(path: Path, rows: list[tuple[str, ...]], header: tuple[str, ...] = HEA
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "delimiter"), [("pairs.csv", ","), ("pairs.tsv", "\t"), ("tabbed.csv", "\t")])
 def test_three_classes_are_audited_whatever_stands_between_the_fields(run, tmp_path, name, delimiter):
     data = write(tmp_path / name, sentences(), delimiter=delimiter)

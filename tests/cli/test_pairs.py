@@ -30,6 +30,7 @@ def pairs_csv(path: Path, count: int = 90) -> Path:
 COLUMNS = ["--text-column", "premise", "--second-column", "hypothesis"]
 
 
+@pytest.mark.slow
 def test_a_file_of_pairs_is_audited_by_every_challenge_and_shown_with_both_texts(run, tmp_path):
     data = pairs_csv(tmp_path / "pairs.csv")
     code, out, err = run("audit", "--data", data, *COLUMNS, *FAST, "--json")

@@ -57,6 +57,7 @@ def test_no_feasible_attention_is_beyond_the_upper_bound(seed: int, outcomes: in
         assert (jensen_shannon(tried, alpha[None]) <= found.upper[row] + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 @pytest.mark.parametrize("outcomes", [9, 12, 1000])
 def test_memory_does_not_grow_with_the_number_of_outcomes(outcomes: int) -> None:

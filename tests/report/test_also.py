@@ -111,6 +111,7 @@ def test_a_run_that_was_asked_part_of_it_says_what_is_missing(asked: RunFolder) 
     assert judge(asked).headline == "There is too little to say what this attention may be used for."
 
 
+@pytest.mark.slow
 def test_what_has_a_line_or_a_table_is_not_said_twice(run: RunFolder) -> None:
     shown = {one.challenge.partition("(")[0] for one in also_measured(run, {"adversary", "uniform"})}
     assert not shown & {"instances", "adversary", "uniform", "certificates", "randomisation"}

@@ -202,6 +202,7 @@ def fail(folder: RunFolder, explainer: str) -> None:
     folder.finish(file)
 
 
+@pytest.mark.slow
 def test_an_explainer_whose_check_failed_is_named_and_its_lines_do_not_count(tmp_path):
     some = ("attention", "gradient", "leave_one_out")
     asked = (UniformAttention(), Agreement(), Faithfulness(some), Certificates(some))

@@ -55,6 +55,7 @@ def test_every_figure_renders_to_svg_that_is_well_formed(run: RunFolder, plot: P
     assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", OF_TEXTS, ids=lambda plot: plot.key)
 def test_every_figure_copes_with_hostile_and_with_many_classes(
     hostile_run: RunFolder, many_run: RunFolder, plot: Plot

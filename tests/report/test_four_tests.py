@@ -152,6 +152,7 @@ def lines(found: Four) -> dict[str, Line]:
 SAME = {"uniform": 0.62, "own": 0.62, "model": 0.62, "adversary": 0.62}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "others", "tone", "words"),
     [

@@ -163,6 +163,7 @@ def test_a_long_text_is_shown_as_an_excerpt_and_whole_on_request(make_run: Calla
     assert outline.count("details") > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [*MEASURES, ""])
 def test_the_page_copes_with_a_run_of_one_challenge_or_none(make_run: Callable[..., RunFolder], kept: str) -> None:
     run = make_run(instances=12, without=[name for name in MEASURES if name != kept])

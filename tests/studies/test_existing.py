@@ -87,6 +87,7 @@ def test_a_model_in_memory_at_a_site(tmp_path: Path) -> None:
     assert set(asked.to_frame()["label"]) == {0, 1}
 
 
+@pytest.mark.slow
 def test_pairs_of_texts(tmp_path: Path) -> None:
     tokenizer = tokenizer_of(types=True)
     pairs = [(text, TEXTS[-1 - place]) for place, text in enumerate(TEXTS)]

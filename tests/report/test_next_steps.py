@@ -140,8 +140,8 @@ def test_where_attention_fails_the_best_explainer_is_named_with_its_number() -> 
 def test_a_model_with_nothing_to_explain_is_to_be_replaced_first() -> None:
     accuracy = line("accuracy", "unsettled", settling=Settling(0.9, 2000))
     told = steps(accuracy, *good(stands=line("stands", "against")))
-    assert told[0].startswith("Give a model that predicts better")
-    assert "about 2,000 texts in place of 240" in told[1]
+    assert "about 2,000 texts in place of 240" in told[0]
+    assert told[1].startswith("Give a model that predicts better")
     assert len(told) == 2
 
 

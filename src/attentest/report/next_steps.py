@@ -39,10 +39,10 @@ def next_steps(
 
 
 def _predict_better(accuracy: Line, wording: Wording) -> Iterator[str]:
-    yield "Give a model that predicts better: train it longer, on more texts, or take another one."
     if (needed := accuracy.settling) is not None and needed.judged is not None:
         more = f"about {about(needed.judged)} {wording.units} in place of {accuracy.estimate.judged:,}"
         yield f"If it is as good as it looks, {more} would show that it beats the most frequent {wording.choice}."
+    yield "Give a model that predicts better: train it longer, on more texts, or take another one."
 
 
 def _settle(

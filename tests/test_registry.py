@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from typing import ClassVar
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
-from attentest.registry import Registry, name_in_words, text_of
+from attentest.registry import Registry, Table, name_in_words, text_of
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,16 @@ def test_an_unknown_name_suggests_the_nearest():
         THINGS.parse("thin")
     with pytest.raises(UnknownName, match="Known: thing, thing-2"):
         THINGS.parse("qqqqqq")
+
+
+def test_entries_of_other_packages_come_last_and_take_no_name_from_ours(monkeypatch):
+    points = [EntryPoint(name, "math:pi", "attentest.numbers") for name in ("other", "ours")]
+    monkeypatch.setattr("attentest.registry.entry_points", lambda group: [p for p in points if p.group == group])
+    numbers: Table[float] = Table("number", {"ours": 1.0})
+    assert dict(numbers) == {"ours": 1.0, "other": math.pi}
+    assert [numbers.is_own(name) for name in numbers] == [True, False]
+    with pytest.raises(UnknownName, match="Did you mean 'other'"):
+        numbers["othr"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from attentest.errors import InputError, UnknownName
 
-__all__ = ["Named", "Registry", "name_in_words", "parameters_of", "text_of"]
+__all__ = ["Named", "Registry", "Table", "name_in_words", "parameters_of", "text_of"]
 
 #: Names that people do not write as their parts would have it.
 SPELLED = {"leave one out": "leave-one-out"}
@@ -28,6 +28,7 @@ class Named(Protocol):
 
 
 N = TypeVar("N", bound=Named)
+T = TypeVar("T")
 
 
 def text_of(value: Named) -> str:
@@ -73,22 +74,26 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default
 
 
-class Registry(Mapping[str, type[N]], Generic[N]):
-    """Names to classes; ``parse`` turns text into a value, with errors that help."""
+class Table(Mapping[str, T], Generic[T]):
+    """Names to values, with those of other packages' entry points; attentest's own names win."""
 
-    def __init__(self, kind: str, table: Mapping[str, type[N]], plural: str = "") -> None:
+    def __init__(self, kind: str, table: Mapping[str, T], plural: str = "") -> None:
         self.kind = kind
         self.plural = plural or f"{kind}s"
         self._table = dict(table)
-        self._plugins: dict[str, type[N]] | None = None
+        self._plugins: dict[str, T] | None = None
 
-    def _all(self) -> dict[str, type[N]]:
+    def _all(self) -> dict[str, T]:
         if self._plugins is None:
             found = entry_points(group=f"attentest.{self.plural}")
-            self._plugins = {point.name: cast("type[N]", point.load()) for point in found}
-        return self._plugins | self._table
+            self._plugins = {point.name: cast("T", point.load()) for point in found if point.name not in self._table}
+        return self._table | self._plugins
 
-    def __getitem__(self, name: str) -> type[N]:
+    def is_own(self, name: str) -> bool:
+        """Whether it is one of attentest's own, not of another package."""
+        return name in self._table
+
+    def __getitem__(self, name: str) -> T:
         table = self._all()
         if name not in table:
             raise UnknownName(self.kind, name, table)
@@ -102,6 +107,10 @@ class Registry(Mapping[str, type[N]], Generic[N]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._all()
+
+
+class Registry(Table[type[N]], Generic[N]):
+    """Names to classes; ``parse`` turns text into a value, with errors that help."""
 
     def parse(self, text: str) -> N:
         """``name`` or ``name(field=literal, …)`` as a value; names may hold hyphens."""

@@ -19,9 +19,10 @@ from attentest.challenges.heads import Heads
 from attentest.challenges.instances import Instances
 from attentest.challenges.joint_adversary import JointAdversary
 from attentest.challenges.knockout import Knockout
-from attentest.report.also import HEADLINES, also_measured
+from attentest.report.also import also_measured
 from attentest.report.judge import judge
 from attentest.report.page import page
+from attentest.report.readings import READINGS
 from attentest.report.records import record_of
 from attentest.report.tables import ALSO, also_rows, also_table, render, value_of, verdict_summary
 from attentest.report.verdict import Measured
@@ -71,7 +72,7 @@ def asked(tmp_path: Path) -> RunFolder:
 
 def test_every_headline_is_a_measure_of_its_challenge(tmp_path: Path) -> None:
     for challenge in (Heads(), Knockout(), JointAdversary()):
-        assert {*HEADLINES[challenge.name]} <= {measure.name for measure in challenge.measures}
+        assert {*READINGS[challenge.name].headline} <= {measure.name for measure in challenge.measures}
     found = also_measured(layered_cell(tmp_path, corpus=MULTI30K).folder, ())
     rows = [(one.challenge, one.words, one.judged, one.texts) for one in found]
     assert ("layers", "cross: share of correct predictions, attention of every layer replaced", 800, 800) in rows

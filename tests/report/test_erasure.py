@@ -7,8 +7,8 @@ import pytest
 from tests.report.test_erasure_figures import flip_sets
 
 from attentest.report.erasure import ORDERS, erasure_table, order_line
-from attentest.report.page import PLOTS
 from attentest.report.page import _basis as basis_of
+from attentest.report.readings import READINGS
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate
 
@@ -94,7 +94,7 @@ def test_texts_that_flip_under_nothing_are_not_judged() -> None:
     assert (line.estimate.judged, line.estimate.not_judged) == (1, 39)
     assert np.isnan(line.estimate.low)
     assert line.tone == "unsettled"
-    (plot,) = (plot for plot in PLOTS if plot.key == "flip_sets")
+    (plot,) = (plot for plot in READINGS["flip_sets"].figures() if plot.key == "flip_sets")
     basis = basis_of(found.table, plot)
     assert (basis["judged"], basis["texts"]) == (1, 40)
     assert basis["reasons"] == {"no set of weights flips the decision": 39}

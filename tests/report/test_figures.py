@@ -10,12 +10,14 @@ import pytest
 
 from attentest.report import figures
 from attentest.report.figures import Palette
-from attentest.report.page import PLOTS, Plot
+from attentest.report.readings import READINGS
+from attentest.report.readings.reading import Plot, Results
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 
 #: The figures of a run of texts; that of translations has a test of its own.
-OF_TEXTS = [plot for plot in PLOTS if plot.key != "alignment"]
+OF_TEXTS = [(name, plot) for name in READINGS for plot in READINGS[name].figures() if name != "alignment"]
+each_figure = pytest.mark.parametrize(("name", "plot"), OF_TEXTS, ids=[plot.key for _, plot in OF_TEXTS])
 
 CLASSES = ["negative", "positive"]
 
@@ -25,8 +27,12 @@ def palette_of(run: RunFolder) -> Palette:
     return Palette.of(corpus["classes"], run.findings("instances").table["predicted"].to_pylist())
 
 
-def findings_of(run: RunFolder) -> dict[str, Findings]:
-    return {name: run.findings(name) for name in run.challenges}
+def results_of(run: RunFolder) -> Results:
+    return Results({name: run.findings(name) for name in run.challenges}, run.record["fields"])
+
+
+def chart_of(run: RunFolder, name: str, plot: Plot) -> Any:
+    return plot.draw(run.findings(name), results_of(run))
 
 
 def drawn(chart: Any) -> list[list[dict[str, Any]]]:
@@ -49,19 +55,19 @@ def points_of(chart: Any) -> list[dict[str, Any]]:
     return next(rows for rows in drawn(chart) if rows and {"x", "y", "class"} == set(rows[0]))
 
 
-@pytest.mark.parametrize("plot", OF_TEXTS, ids=lambda plot: plot.key)
-def test_every_figure_renders_to_svg_that_is_well_formed(run: RunFolder, plot: Plot) -> None:
-    svg = figures.svg(plot.chart(findings_of(run), palette_of(run)))
+@each_figure
+def test_every_figure_renders_to_svg_that_is_well_formed(run: RunFolder, name: str, plot: Plot) -> None:
+    svg = figures.svg(chart_of(run, name, plot))
     assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plot", OF_TEXTS, ids=lambda plot: plot.key)
+@each_figure
 def test_every_figure_copes_with_hostile_and_with_many_classes(
-    hostile_run: RunFolder, many_run: RunFolder, plot: Plot
+    hostile_run: RunFolder, many_run: RunFolder, name: str, plot: Plot
 ) -> None:
     for run in (hostile_run, many_run):
-        svg = figures.svg(plot.chart(findings_of(run), palette_of(run)))
+        svg = figures.svg(chart_of(run, name, plot))
         assert "<script" not in svg
         ElementTree.fromstring(svg)
 
@@ -80,8 +86,8 @@ def test_dots_are_drawn_as_circles_where_the_renderer_put_them(run: RunFolder) -
 @pytest.mark.slow
 def test_a_class_has_one_colour_whatever_the_figure(run: RunFolder) -> None:
     palette = palette_of(run)
-    for plot in OF_TEXTS:
-        text = str(plot.chart(findings_of(run), palette).to_dict())
+    for name, plot in OF_TEXTS:
+        text = str(chart_of(run, name, plot).to_dict())
         if "negative" in text:
             assert palette.colours[0] in text
     assert palette.colours == ("#0072B2", "#D55E00")
@@ -187,7 +193,7 @@ def test_where_nothing_is_certified_no_figure_says_so(run: RunFolder) -> None:
         assert "found" in text
     shares = [rows for rows in drawn(figures.divergence_histogram(found)) if rows and "share" in rows[0]]
     assert [rows[0]["class"] for rows in shares] == ["found by searching"]
-    search = next(plot for plot in PLOTS if plot.key == "search")
+    search = next(plot for _, plot in OF_TEXTS if plot.key == "search")
     assert search.applies(run.findings("adversary"))
     assert not search.applies(found)
 

@@ -11,11 +11,12 @@ import pytest
 from attentest.challenges.adversary import Adversary
 from attentest.challenges.agreement import Agreement
 from attentest.registry import parameters_of
+from attentest.report.agreement_lines import tokens_line
 from attentest.report.held import HALF, Reading, Site, dependence, freedom, held_line, on_words, site_of, why_open
 from attentest.report.judge import _otherwise
-from attentest.report.lines import adversary_line, permutation_line, tokens_line, uniform_line
 from attentest.report.verdict import Goal, Line
 from attentest.report.weighing import weigh
+from attentest.report.weights_lines import adversary_line, permutation_line, uniform_line
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate
 

@@ -17,10 +17,10 @@ from attentest.explainers.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.models.subject import AffineReading
 from attentest.report.judge import _reason, judge
-from attentest.report.lines import adversary_line, percent
-from attentest.report.thresholds import FEWEST, THRESHOLDS, tone_of
+from attentest.report.thresholds import FEWEST, THRESHOLDS, percent, tone_of
 from attentest.report.verdict import Line
 from attentest.report.weighing import weigh
+from attentest.report.weights_lines import adversary_line
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate

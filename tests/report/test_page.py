@@ -11,8 +11,9 @@ import pytest
 from tests.report.made_up import HOSTILE, MEASURES
 from tests.report.made_up_verdict import made_up_verdict
 
-from attentest.report.figures import Palette
-from attentest.report.page import PLOTS, Plot, _basis, _figures, page
+from attentest.report.page import _basis, _figures, page
+from attentest.report.readings import READINGS, weights
+from attentest.report.readings.reading import Plot, Results
 from attentest.report.verdict import Goal, Verdict
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -73,9 +74,12 @@ def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: Run
     assert f"only one token ({refused} texts)." in outline.text
 
 
-@pytest.mark.parametrize("plot", [one for one in PLOTS if one.key != "alignment"], ids=lambda plot: plot.key)
-def test_every_text_is_in_a_figure_or_counted_with_why_it_is_not(run: RunFolder, plot: Plot) -> None:
-    basis = _basis(run.findings(plot.challenge).table, plot)
+OF_TEXTS = [(name, plot) for name in READINGS for plot in READINGS[name].figures() if name != "alignment"]
+
+
+@pytest.mark.parametrize(("name", "plot"), OF_TEXTS, ids=[plot.key for _, plot in OF_TEXTS])
+def test_every_text_is_in_a_figure_or_counted_with_why_it_is_not(run: RunFolder, name: str, plot: Plot) -> None:
+    basis = _basis(run.findings(name).table, plot)
     assert basis["texts"] == 240
     assert basis["judged"] + sum(basis["reasons"].values()) == basis["texts"]
     assert sum(basis["in_part"].values()) <= basis["judged"]
@@ -87,7 +91,7 @@ def test_a_text_without_a_number_is_named_by_what_its_figure_lacks() -> None:
         "not_judged": [None, None, "too short", "too short", None, None, None, "constant"],
         "times_smallest": [1.0, None, None, None, None, float("nan"), 2.0, None],
     }
-    basis = _basis(pa.table(columns), next(plot for plot in PLOTS if plot.key == "times"))
+    basis = _basis(pa.table(columns), next(plot for _, plot in OF_TEXTS if plot.key == "times"))
     assert basis == {
         "judged": 2,
         "texts": 4,
@@ -103,12 +107,12 @@ def test_a_search_alone_or_none_is_not_shown_as_falling_short_of_a_proof(run: Ru
     table = found.table.set_column(found.table.column_names.index(column), column, empty)
     shown = {
         figure["plot"].key: figure["caption"]
-        for figure in _figures({"adversary": Findings("adversary", found.measures, table)}, Palette.of(["n", "p"], [0]))
+        for figure in _figures(Results({"adversary": Findings("adversary", found.measures, table)}, {}))
     }
     proved = column != "upper"
     assert shown == {
-        "divergence": "divergence_proved" if proved else "divergence_found",
-        "max_attention": "max_attention" if proved else "max_attention_found",
+        "divergence": weights.DIVERGENCE_PROVED if proved else weights.DIVERGENCE_FOUND,
+        "max_attention": weights.MAX_ATTENTION if proved else weights.MAX_ATTENTION_FOUND,
     }
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +16,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.report import figures
-from attentest.report.alignment_figure import alignment_map, shown_sentence
 from attentest.report.checks import checks_table, failed
 from attentest.report.erasure import erasure_table
-from attentest.report.erasure_figures import delta_js_by_weight, flip_set_boxes, flip_square, times_smallest_boxes
 from attentest.report.examples import examples, name_of
-from attentest.report.figures import POINTS, Palette
-from attentest.report.four_figures import guide_scores, imitation_curve, seed_violins
+from attentest.report.figures import POINTS
 from attentest.report.four_tests import four_tests
 from attentest.report.held import site_of
 from attentest.report.html import environment
-from attentest.report.layers_figure import layers_curve
-from attentest.report.marks import has_ceiling, marks_table
+from attentest.report.marks import marks_table
 from attentest.report.missing import failures, left_out
-from attentest.report.randomisation_figure import randomisation_curve
-from attentest.report.saliency import Compared, saliency_table
+from attentest.report.readings import READINGS
+from attentest.report.readings.reading import Plot, Results
+from attentest.report.saliency import saliency_table
 from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows, interval_of, value_of
-from attentest.report.verdict import Verdict, wording_of
+from attentest.report.verdict import Verdict
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, sentences_of
-from attentest.tasks import TEXTS, Wording
 
 __all__ = ["page", "write_report"]
 
@@ -48,172 +42,6 @@ _MOST_CLASSES = 12
 _MOST_LISTED = 40
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A figure of the page; its title and how to read it stand under ``key`` in captions.html."""
-
-    key: str
-    challenge: str
-    #: The column without which a row cannot be drawn.
-    column: str
-    #: From findings, colours and wording to a chart.
-    draw: Callable[..., Any]
-    #: A second drawing for narrow screens, where the first is wider than a phone.
-    narrow: Callable[..., Any] | None = None
-    pairs: tuple[str, ...] = ()
-    points: bool = False
-    #: The section of the page it stands in.
-    section: str = "figures"
-    #: Other challenges whose findings it draws too, where they are there.
-    beside: tuple[str, ...] = ()
-    #: Whether there is anything to draw.
-    applies: Callable[[Findings], bool] = lambda _: True
-    #: Why a text that was judged may have nothing in the column.
-    missing: str = "no number"
-    #: The key of its caption, where that is another one for some findings.
-    caption: Callable[[Findings], str] | None = None
-
-    def chart(
-        self, found: Mapping[str, Findings], palette: Palette, wording: Wording = TEXTS, *, narrow: bool = False
-    ) -> Any:
-        """The figure of a run's findings, by the names of their challenges."""
-        draw = self.narrow if narrow and self.narrow else self.draw
-        return draw(found[self.challenge], palette, wording, **{name: found.get(name) for name in self.beside})
-
-
-def _divergence_caption(adversary: Findings) -> str:
-    """What the figure may claim: a proof, beside a search or not, a largest one known, or a search alone."""
-    if not figures.bounded(adversary):
-        return "divergence_found"
-    if not figures.certified(adversary):
-        return "divergence_reached"
-    return "divergence" if figures.searched(adversary) else "divergence_proved"
-
-
-def _has_alignment(alignment: Findings) -> bool:
-    """Whether words and weights were kept, and there is a sentence to show."""
-    return "scores" in alignment.table.column_names and shown_sentence(alignment) is not None
-
-
-def _one_alignment(alignment: Findings) -> Any:
-    sentence = shown_sentence(alignment)
-    assert sentence is not None
-    return alignment_map(alignment, sentence)
-
-
-#: How wide a figure with names at its left is drawn for narrow screens.
-NARROW = 130
-
-tau_narrow = partial(figures.tau_histograms, columns=1)
-PLOTS = (
-    Plot("tau", "agreement", "tau", figures.tau_histograms, tau_narrow, figures.PAIRS),
-    Plot(
-        "overview",
-        "agreement",
-        "tau",
-        lambda found, _, wording: figures.agreement_overview(found, wording),
-        lambda found, _, wording: figures.agreement_overview(found, wording, width=NARROW),
-    ),
-    Plot(
-        "saliency",
-        "faithfulness",
-        "normalised_comprehensiveness",
-        lambda found, *_: figures.faithfulness_overview(found),
-        lambda found, *_: figures.faithfulness_overview(found, width=NARROW),
-        applies=lambda found: Compared.of(found) is not None,
-    ),
-    Plot("randomisation", "randomisation", "spearman", lambda found, *_: randomisation_curve(found)),
-    Plot("layers", "layers", "change", lambda found, *_: layers_curve(found)),
-    Plot(
-        "rationale",
-        "rationale",
-        "average_precision",
-        lambda found, *_: figures.rationale_precision(found),
-        lambda found, *_: figures.rationale_precision(found, width=NARROW),
-    ),
-    Plot(
-        "ceiling",
-        "rationale",
-        "ceiling_single_token_f1",
-        lambda found, *_: figures.rationale_ceiling(found),
-        lambda found, *_: figures.rationale_ceiling(found, width=NARROW),
-        applies=has_ceiling,
-        missing="marked by one person only",
-    ),
-    Plot("alignment", "alignment", "hit", lambda found, *_: _one_alignment(found), applies=_has_alignment),
-    Plot("permutation", "permutation", "median_change", figures.permutation_by_max_attention, points=True),
-    Plot(
-        "divergence",
-        "adversary",
-        "lower",
-        lambda found, _, wording: figures.divergence_histogram(found, wording),
-        caption=_divergence_caption,
-    ),
-    Plot(
-        "max_attention",
-        "adversary",
-        "lower",
-        lambda found, palette, _: figures.divergence_by_max_attention(found, palette),
-        points=True,
-        caption=lambda found: "max_attention" if figures.certified(found) else "max_attention_found",
-    ),
-    Plot(
-        "search",
-        "adversary",
-        "searched_divergence",
-        lambda found, palette, _: figures.searched_against_certified(found, palette),
-        points=True,
-        applies=lambda found: figures.bounded(found) and figures.searched(found),
-        caption=lambda found: "search" if figures.certified(found) else "search_reached",
-        missing="the search found nothing within ε",
-    ),
-    Plot(
-        "single_weight",
-        "single_weight",
-        "delta_js",
-        lambda found, palette, _: delta_js_by_weight(found, palette),
-        points=True,
-        section="erasure",
-    ),
-    Plot("flip_square", "single_weight", "neither_flips", lambda found, *_: flip_square(found), section="erasure"),
-    Plot(
-        "flip_sets",
-        "flip_sets",
-        "flip_fraction",
-        lambda found, *_: flip_set_boxes(found),
-        lambda found, *_: flip_set_boxes(found, width=NARROW),
-        section="erasure",
-        missing="no set of weights flips the decision",
-    ),
-    Plot(
-        "times",
-        "flip_sets",
-        "times_smallest",
-        lambda found, *_: times_smallest_boxes(found),
-        lambda found, *_: times_smallest_boxes(found, width=NARROW),
-        section="erasure",
-        missing="no set of weights flips the decision",
-    ),
-    Plot(
-        "seeds",
-        "seed_variance",
-        "attention_jsd",
-        lambda found, _, wording: seed_violins(found, wording),
-        lambda found, _, wording: seed_violins(found, wording, columns=1),
-        section="tests",
-    ),
-    Plot("guide", "guide", "gained", lambda found, *_: guide_scores(found), section="tests"),
-    Plot(
-        "curve",
-        "adversarial_training",
-        "tvd",
-        lambda found, *_, **beside: imitation_curve(found, **beside),
-        section="tests",
-        beside=("seed_variance", "trained_uniform", "adversary"),
-    ),
-)
 
 
 def write_report(run: RunFolder, verdict: Verdict, target: Path) -> None:
@@ -227,11 +55,9 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     every = {name: run.findings(name) for name in run.challenges}
     # A challenge run with several parameters is drawn once; every one has its numbers.
     found = {findings.name: every[run.named(findings.name) or name] for name, findings in every.items()}
-    corpus = record["fields"].get("corpus", {})
-    names = [str(name) for name in corpus.get("classes", [])]
-    predicted: list[int] = next((f.table["predicted"].to_pylist() for f in found.values()), [])
-    steps, wording = _steps(record["fields"], found.get("instances")), wording_of(record["fields"])
-    palette = Palette.of(names, predicted) if steps is None else Palette.one(f"all {wording.units}", predicted)
+    results = Results(found, record["fields"])
+    corpus, names, wording = record["fields"].get("corpus", {}), results.classes, results.wording
+    steps = _steps(record["fields"], found.get("instances"))
     return (
         environment(TONES=TONES, ANSWERS=ANSWERS, wording=wording)
         .get_template("page.html")
@@ -243,14 +69,14 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             model=record["fields"].get("model", {}),
             site=site_of(record["fields"]),
             steps=steps,
-            figures=list(_figures(found, palette, wording)),
+            figures=list(_figures(results)),
             saliency=saliency_table(found.get("faithfulness"), wording, failed(found.get("certificates"))),
             checks=checks_table(found.get("certificates"), found.get("randomisation"), wording),
             marks=marks_table(found.get("rationale"), wording),
             erasure=erasure_table(found.get("flip_sets"), wording),
             tests=four_tests(found, names),
             attacked="adversary" in found,
-            examples=list(examples(found, palette, names)),
+            examples=list(examples(found, results.palette, names)),
             numbers=_numbers(every, names, by_class=steps is None),
             particulars=_particulars(record),
             files=list(_files(record["finished"], every)),
@@ -269,23 +95,27 @@ def _steps(fields: Mapping[str, Any], instances: Findings | None) -> Row | None:
     return counts | {"own": fields.get("forced") == "own", "drawn": bool(fields.get("limit"))}
 
 
-def _figures(found: Mapping[str, Findings], palette: Palette, wording: Wording = TEXTS) -> Iterator[Row]:
-    for plot in PLOTS:
-        if plot.challenge not in found or not plot.applies(found[plot.challenge]):
-            continue
-        table = found[plot.challenge].table
-        if plot.pairs:
-            table = table.filter(pc.is_in(table["pair"], pa.array(plot.pairs)))
-        basis = _basis(table, plot)
-        judged = basis["judged"]
-        yield {
-            "plot": plot,
-            "caption": plot.caption(found[plot.challenge]) if plot.caption else plot.key,
-            "image": _image(plot.chart(found, palette, wording)) if judged else None,
-            "narrow": _image(plot.chart(found, palette, wording, narrow=True)) if judged and plot.narrow else None,
-            "drawn": POINTS if plot.points and judged > POINTS else None,
-            **basis,
-        }
+def _figures(results: Results) -> Iterator[Row]:
+    """The figures of every reading that has findings here, as the page shows them."""
+    for name in (name for name in READINGS if name in results.found):
+        findings = results.found[name]
+        yield from (_figure(plot, findings, results) for plot in READINGS[name].figures() if plot.applies(findings))
+
+
+def _figure(plot: Plot, findings: Findings, results: Results) -> Row:
+    table = findings.table
+    if plot.pairs:
+        table = table.filter(pc.is_in(table["pair"], pa.array(plot.pairs)))
+    basis = _basis(table, plot)
+    judged = basis["judged"]
+    return {
+        "plot": plot,
+        "caption": plot.captioned(findings, results),
+        "image": _image(plot.draw(findings, results)) if judged else None,
+        "narrow": _image(plot.narrow(findings, results)) if judged and plot.narrow else None,
+        "drawn": POINTS if plot.points and judged > POINTS else None,
+        **basis,
+    }
 
 
 def _basis(table: pa.Table, plot: Plot) -> Row:

@@ -12,6 +12,7 @@ from rich.console import Group as Lines
 from rich.table import Table
 from rich.text import Text
 
+from attentest.report.readings import READINGS
 from attentest.report.study_results import Group, groups_of
 from attentest.studies.record import recorded
 
@@ -21,28 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["plan_table", "studies_table", "study_table"]
 
-#: The measures a table has room for; the rest is in the CSV file.
-SHOWN = (
-    ("instances", "accuracy", "accuracy"),
-    ("agreement", "attention~gradient.tau", "τ(attention, gradient)"),
-    ("agreement", "attention~leave_one_out.tau", "τ(attention, deletion)"),
-    ("permutation", "median_change", "change of ŷ, shuffled"),
-    ("uniform", "flipped", "decisions changed, uniform"),
-    ("adversary", "ratio", "could differ by, of 1"),
-    ("single_weight", "top_flips", "decisions flipped without the top weight"),
-    ("flip_sets", "attention.times", "times the smallest flip set"),
-    ("trained_uniform", "lost", "accuracy lost, trained uniform"),
-    ("seed_variance", "attention_jsd", "JSD to other seeds"),
-    ("guide", "gained", "accuracy gained by a guided MLP"),
-)
 SHADES = {"done": "green", "begun": "yellow", "to do": "", "failed": "red", "cannot run": "red"}
 
 
 def study_table(ids: Sequence[str], runs: Path) -> Table:
     """One line per model and corpus: the mean over seeds, and the lowest and highest seed below it."""
     groups = groups_of(ids, runs)
-    cells = {(n, c, m): group.estimates(c, m) for n, group in enumerate(groups) for c, m, _ in SHOWN}
-    shown = [(c, m, words) for c, m, words in SHOWN if any(cells[n, c, m] for n in range(len(groups)))]
+    # The measures that a table has room for; the rest is in the CSV file.
+    wanted = [(c, m, words) for c, reading in READINGS.items() for m, words in reading.in_study.items()]
+    cells = {(n, c, m): group.estimates(c, m) for n, group in enumerate(groups) for c, m, _ in wanted}
+    shown = [(c, m, words) for c, m, words in wanted if any(cells[n, c, m] for n in range(len(groups)))]
     table = Table(title="Mean over seeds (lowest … highest seed)", title_justify="left", pad_edge=False, box=None)
     table.add_column("corpus", style="bold")
     table.add_column("model")

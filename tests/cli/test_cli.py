@@ -191,7 +191,7 @@ def test_labels_in_test_that_training_lacks_are_named(run, tmp_path):
         (["audit", "--preset", "papers"], ["paper"]),
         (["audit", "--device", "abacus"], ["abacus"]),
         (["audit", "--data", "nowhere.csv"], ["nowhere.csv"]),
-        (["audit", "--model", "nowhere"], ["nowhere", "attentest train", "Transformers checkpoint", "OWNER/NAME"]),
+        (["audit", "--model", "nowhere"], ["nowhere", "no folder or run here", "attentest train", "the hub", "--data"]),
         (["audit", "--model", "/no/where"], ["/no/where", "Transformers checkpoint", "OWNER/NAME"]),
         (["audit", "--vectors", "nowhere.txt"], ["nowhere.txt"]),
         (["audit", "--data", "a.csv", "--corpus", "reviews"], ["not both"]),

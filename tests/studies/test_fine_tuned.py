@@ -346,7 +346,7 @@ def test_the_command_finds_a_bare_name_in_the_data_folder(tmp_path: Path, monkey
     assert json.loads((tmp_path / "tuned" / "fine-tuning.json").read_text())["from"] == str(kept)
     done = CliRunner().invoke(app, ["fine-tune", "bse", "--corpus", REVIEWS, "--to", str(tmp_path / "other")])
     assert isinstance(done.exception, InputError)
-    assert "bse: no checkpoint there, nor in models/ of the data folder" in str(done.exception)
+    assert "'bse' is no folder or run here" in str(done.exception)
 
 
 def test_the_built_in_study_leaves_translators_as_they_are() -> None:

@@ -125,7 +125,7 @@ def describe_checkpoint(
     **choices: Any,
 ) -> ExistingRun:
     """The run that audits a checkpoint of the Transformers library; everything is checked before any work begins."""
-    refuse_no_texts(choices.get("corpus"), choices.get("data"))
+    refuse_no_texts(choices.get("corpus"), choices.get("data"), model)
     found = find_checkpoint(model, language=label_words is not None)
     names = tuple(map(str, label_words)) if label_words else class_names(found.made, found.config)
     asked = _asked_of(names, found.config, found.tokenizer, label_words=label_words, **choices)

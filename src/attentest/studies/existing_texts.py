@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,13 @@ def corpus_for(
     )
 
 
-def refuse_no_texts(corpus: object, data: object) -> None:
-    """A model that is there already has no texts of its own."""
+def refuse_no_texts(corpus: object, data: object, model: str | Path | None = None) -> None:
+    """A model that is there already has no texts of its own; nor has one that may be on the hub, and is not here."""
     if data is None and corpus is None:
-        raise InputError("Give data (--data) or a corpus (--corpus): texts to audit the model on.")
+        away = ""
+        if model is not None and not Path(model).exists():
+            away = f"{str(model)!r} is no folder or run here ('attentest train' makes one), and the hub has no texts. "
+        raise InputError(f"{away}Give data (--data) or a corpus (--corpus): texts to audit the model on.")
 
 
 def _chosen(names: tuple[str, ...], given: Sequence[str] | None, labels: set[str]) -> tuple[str, ...]:

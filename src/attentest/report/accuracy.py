@@ -25,16 +25,16 @@ def accuracy_line(instances: Findings, wording: Wording = TEXTS) -> Line:
     rows = instances.table
     if "not_judged" in rows.column_names:
         rows = rows.filter(pc.is_null(rows["not_judged"]))
-    if len(rows) < FEWEST:  # of so few, no line says anything
-        return replace(line, reading=_right(right))
     labels = rows["label"].to_numpy()
-    counts = np.bincount(labels)
-    share = float(counts.max() / len(labels))
+    counts = np.bincount(labels, minlength=1)
+    share = float(counts.max() / max(len(labels), 1))
     if share == 1:
         carry = (
             f"All {wording.units} carry one label: whatever always gives it is right, so that they cannot tell whether"
         )
         return replace(line, tone="unsettled", reading=f"{carry} there is anything to explain.")
+    if len(rows) < FEWEST:  # of so few, no line says anything
+        return replace(line, reading=_right(right))
     model, frequent = rows["correct"].to_numpy(), labels == counts.argmax()
     won, most = _won(model, frequent, rows), f"the most frequent {wording.choice} ({percent(share)})"
     if won.low > 0.5:

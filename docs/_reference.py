@@ -23,6 +23,7 @@ from attentest.data.presets import USUAL, with_preset
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.models.encoders import ENCODERS
 from attentest.registry import text_of
+from attentest.report.readings import READINGS
 from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.store.findings import Measure
 from attentest.studies.presets import PRESETS
@@ -32,7 +33,7 @@ from attentest.training.loop import Training
 sys.path.insert(0, str(Path(__file__).parent))
 from _papers import papers
 
-__all__ = ["WORDS", "commands", "pages", "write"]
+__all__ = ["WORDS", "columns", "commands", "pages", "write"]
 
 WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "_words.toml").read_text("utf-8"))
 
@@ -87,10 +88,20 @@ def pages() -> dict[str, str]:
     return {name: f"{text}\n" for name, text in found.items()}
 
 
+def columns() -> str:
+    """The columns of every challenge's findings, a section each, for findings.md to include."""
+    sections = []
+    for name, reading in READINGS.items():
+        rows = [(f"`{column.name}`", column.type, column.meaning) for column in reading.columns]
+        table = _table(("column", "type", "meaning"), rows)
+        sections += [f"## {name}", *filter(None, (reading.rows, table, reading.notes))]
+    return "\n\n".join(sections) + "\n"
+
+
 def write(folder: Path) -> None:
     """Write the pages that changed, so that a second build has nothing to do, and remove those that went."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = pages()
+    made = pages() | {"columns.inc": columns()}
     for old in folder.glob("*.md"):
         if old.name not in made:
             old.unlink()

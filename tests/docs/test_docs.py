@@ -95,6 +95,15 @@ def pages(reference: Any) -> dict[str, str]:
     return reference.pages()  # type: ignore[no-any-return]
 
 
+@pytest.fixture(scope="module")
+def sections(reference: Any) -> dict[str, str]:
+    """The page of findings with the columns that it includes, by section."""
+    page = (DOCS / "reference" / "findings.md").read_text("utf-8").partition("```{include} generated/columns.inc")
+    assert page[1], "docs/reference/findings.md includes no columns"
+    parts = re.split(r"^## (.+)$", page[0] + reference.columns(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with the files that the pages speak of."""
@@ -229,7 +238,9 @@ def test_make_targets_exist() -> None:
 
 
 @pytest.mark.slow
-def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder: Path) -> None:
+def test_the_queries_run_and_the_findings_are_documented_column_by_column(
+    folder: Path, sections: dict[str, str]
+) -> None:
     """A small run with marks, so that every challenge applies but those of translations."""
     choices = {"corpus": "reviews(train=40, dev=10, test=12)", "encoder": "average(hidden=8)", "epochs": 1}
     asked = [name for name in CHALLENGES if name not in ("instances", *OF_TRANSLATIONS, *TRANSFORMERS)]
@@ -239,9 +250,8 @@ def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder
         if words[0] == "show" and (sql := parsed(words)["sql"]):
             columns, _ = query(run, sql)
             assert columns
-    sections = _sections(DOCS / "reference" / "findings.md")
     shared = _columns(sections["What all findings share"])
-    assert set(CHALLENGES) <= set(sections), "a challenge has no section in docs/reference/findings.md"
+    assert set(CHALLENGES) <= set(sections), "a challenge has no columns in report/readings"
     tokenizer = tokenizer_of()
     layered = attentest.audit(
         tiny("bert", size=len(tokenizer)), tokenizer, ["word1 word2", "word3"], [0, 1], challenges=TRANSFORMERS
@@ -252,17 +262,14 @@ def test_the_queries_run_and_the_findings_are_documented_column_by_column(folder
 
 
 @pytest.mark.parametrize("name", OF_TRANSLATIONS)
-def test_the_findings_on_translations_are_documented_column_by_column(name: str, tmp_path: Path) -> None:
-    sections, split = _sections(DOCS / "reference" / "findings.md"), made_up_translations(3)
+def test_the_findings_on_translations_are_documented_column_by_column(
+    name: str, tmp_path: Path, sections: dict[str, str]
+) -> None:
+    split = made_up_translations(3)
     vocabulary = Vocabulary.from_split(split)
     subject = (transformer if name == "layers_bleu" else translator)(vocabulary)
     written = found(name, split, subject, vocabulary, tmp_path).table.column_names
     assert {*_columns(sections[name]), *_columns(sections["What all findings share"])} == set(written)
-
-
-def _sections(page: Path) -> dict[str, str]:
-    parts = re.split(r"^## (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def _columns(section: str) -> list[str]:
@@ -321,9 +328,10 @@ def test_every_relative_link_leads_to_a_file(page: Path, pages: dict[str, str]) 
     _check_links(page, page.read_text("utf-8"), set(pages))
 
 
-def test_every_relative_link_of_the_generated_pages_leads_to_a_file(pages: dict[str, str]) -> None:
+def test_every_relative_link_of_the_generated_pages_leads_to_a_file(reference: Any, pages: dict[str, str]) -> None:
     for name, text in pages.items():
         _check_links(GENERATED / name, text, set(pages))
+    _check_links(DOCS / "reference" / "findings.md", reference.columns(), set(pages))
 
 
 def _check_links(page: Path, text: str, generated: set[str]) -> None:

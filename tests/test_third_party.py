@@ -1,0 +1,88 @@
+"""A package of somebody else's is installed, and all it brings is seen, with nothing changed in attentest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parent / "third_party"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages with this one in it: its modules, and the entry points that an installer writes."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PACKAGE / "pets", folder / "pets")
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text("utf-8"))["project"]
+    about = folder / f"{project['name']}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = project["entry-points"].items()
+    points = "\n".join(f"[{group}]\n" + "\n".join(f"{n} = {v}" for n, v in named.items()) for group, named in groups)
+    (about / "entry_points.txt").write_text(f"{points}\n")
+    return folder
+
+
+def python(site: Path, *arguments: str) -> str:
+    """What a Python says that has the package installed."""
+    paths = os.pathsep.join((str(site), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")))
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=site,
+        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "200"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_audit_shows_its_line_and_its_figure_and_the_line_decides_nothing(site: Path) -> None:
+    code = """
+import attentest
+done = attentest.audit(
+    corpus="pets", encoder="average(hidden=8)", epochs=1, runs="runs",
+    challenges=["half_uniform", "uniform", "rationale(explainers=('attention', 'embedding_norm'))"],
+)
+line, = (line for line in done.verdict.lines if line.findings == "half_uniform")
+print(line.key, line.tone, line.estimate.judged, line is done.verdict.lines[-1])
+print(*(line.key for line in done.verdict.lines))
+print(done.report)
+"""
+    said, keys, report = python(site, "-c", code).splitlines()[-3:]
+    assert said == "half_uniform.states context 30 True"
+    assert keys == "accuracy uniform rationale half_uniform.states"
+    page = (site / report).read_text("utf-8")
+    for words in ("Does half of the attention do?", "Who moves?", "Each bar counts texts that move as far."):
+        assert words in page
+    assert "embedding norm" in page
+
+
+def test_the_lists_and_the_reference_have_all_of_it(site: Path) -> None:
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "docs")!r})
+import _reference
+from attentest.catalogue import catalogue
+from attentest.report.readings import READINGS
+pages = _reference.pages()
+for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("challenges", "half_uniform")):
+    print(name, [one["name"] for one in catalogue(kind)][-1] == name, f"## {{name}}\\n" in pages[f"{{kind}}.md"])
+print("## half_uniform\\n\\nOne row per text." in _reference.columns(), "| `moved` | double |" in _reference.columns())
+print(READINGS["uniform"].challenge)
+"""
+    assert python(site, "-c", code).splitlines() == [
+        *("pets True True", "embedding_norm True True", "half_uniform True True", "True True"),
+        "uniform",  # a name of ours stays ours
+    ]
+    assert "half_uniform" in python(site, "-m", "attentest", "list", "challenges")

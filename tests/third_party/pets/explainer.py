@@ -1,0 +1,29 @@
+"""Embedding norm: how long a token's embedding is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jaxtyping import Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.models.subject import Reading, Subject
+
+
+@dataclass(frozen=True)
+class EmbeddingNorm(Explainer):
+    """‖e_t‖."""
+
+    name: ClassVar[str] = "embedding_norm"
+    summary: ClassVar[str] = "norm of the embedding"
+    reference: ClassVar[str] = "—"
+    cost: ClassVar[str] = "one forward pass"
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """The norm at every real token, zero elsewhere."""
+        return Attribution(reading.embeddings.norm(dim=-1) * batch.mask)

@@ -73,7 +73,7 @@ def test_the_verdict_speaks_of_steps(audited, capsys):
     assert re.search(r"On \d+ to 28 steps of 4 sentences", said)
     assert not re.search(r"\binstances\b", audited.verdict.closing)
     questions = {line.key: line.question for line in audited.verdict.lines}
-    assert questions["rationale"] == "Does attention point at the words that tell what to write? (planted truth)"
+    assert questions["rationale"] == "Does attention point at the words that tell what to write? (planted rationale)"
     assert {"bleu", "alignment"} <= {*questions}
 
 

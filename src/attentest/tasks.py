@@ -31,9 +31,9 @@ class Wording:
     choice: str = "class"
     #: What the items that matter do, where it is known which these are.
     decide: str = "decide the label"
-    #: Whose marks on items these are, where they are not planted.
-    marks: str = "people's marks"
-    marked: str = "what people marked"
+    #: Whose rationales these are, where they are not planted.
+    marks: str = "human rationales"
+    marked: str = "human rationales"
 
     @property
     def units(self) -> str:

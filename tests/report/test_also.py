@@ -83,7 +83,7 @@ def test_every_headline_is_a_measure_of_its_challenge(tmp_path: Path) -> None:
 
 def test_a_run_that_asked_nothing_that_decides_says_so_and_shows_what_it_measured(asked: RunFolder) -> None:
     verdict = judge(asked)
-    assert verdict.headline.startswith("Nothing was asked that decides")
+    assert verdict.headline.startswith("No challenge was run that decides")
     assert "--challenge" in verdict.headline
     text = " ".join(render(verdict_summary(verdict), width=160).split())
     assert ALSO in text

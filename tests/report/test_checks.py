@@ -171,7 +171,7 @@ def test_the_curve_draws_the_means_of_the_findings_with_their_intervals():
 def test_page_and_terminal_say_the_same(run, report):
     outline = Outline(report.read_text("utf-8"))
     shown = render(checks_terminal(run), width=400)
-    assert "Do scores change when the model is destroyed?" in outline.text
+    assert "Do scores change when the model is randomised?" in outline.text
     for row in checks_table(run.findings("certificates"), run.findings("randomisation")):
         assert row["sentence"] in outline.text
         assert row["sentence"] in shown

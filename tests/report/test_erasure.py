@@ -23,8 +23,8 @@ def with_attention_as(order: str, found: Findings) -> Findings:
 @pytest.mark.parametrize(
     ("order", "share", "tone", "words"),
     [
-        # The smallest set's own order is a condition that holds, not praise.
-        ("smallest", 1.0, "context", "not praise"),
+        # The smallest set's own order is necessary, not sufficient.
+        ("smallest", 1.0, "context", "necessary, not sufficient"),
         ("random", 0.0, "against", "hardly earlier"),
     ],
 )

@@ -156,9 +156,9 @@ SAME = {"uniform": 0.62, "own": 0.62, "model": 0.62, "adversary": 0.62}
 @pytest.mark.parametrize(
     ("key", "others", "tone", "words"),
     [
-        ("needed", {"uniform": 0.4}, "supports", "attention is needed here"),
-        ("needed", {"uniform": 0.75}, "against", "no explanation is owed"),
-        ("needed", {"uniform": 0.4, "spread": 0.08}, "unsettled", "no larger than what another seed can make"),
+        ("needed", {"uniform": 0.4}, "supports", "the task needs attention"),
+        ("needed", {"uniform": 0.75}, "against", "nothing to explain"),
+        ("needed", {"uniform": 0.4, "spread": 0.08}, "unsettled", "within seed variance"),
         ("needed", {"uniform": 0.75, "seeds": 0.9}, "unsettled", "Other seeds of the model do better"),
         ("luck", {"top_changed": 0.05}, "supports", "same word first"),
         ("luck", {"top_changed": 0.8}, "against", "more often than not"),
@@ -168,7 +168,7 @@ SAME = {"uniform": 0.62, "own": 0.62, "model": 0.62, "adversary": 0.62}
         ("carries", {"guides": SAME | {"uniform": 0.9, "model": 0.85}}, "context", "nothing to gain"),
         ("unique", {"jsd": (0.1, 0.1, 0.1, 0.12, 0.13)}, "supports", "No: adversaries"),
         ("unique", {"tvd": (0.02,) * 5, "guides": SAME}, "against", "Yes: adversaries"),
-        ("unique", {"tvd": (0.02,) * 5}, "mixed", "no equal rival"),
+        ("unique", {"tvd": (0.02,) * 5}, "mixed", "no equal alternative"),
         # The guide's adversary, of λ = .01, is no rival here: its predictions are farther off than another seed's.
         ("unique", {"tvd": (0.02, 0.02, 0.3, 0.02, 0.02)}, "against", "Yes: adversaries"),
         ("unique", {"tvd": (0.3,) * 5}, "unsettled", "Not even the adversary"),

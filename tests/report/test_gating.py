@@ -46,7 +46,7 @@ def test_weights_that_move_with_the_rest_of_the_text_are_no_gate():
 def test_where_a_query_is_asked_the_line_says_what_another_one_does():
     line = gating_line(found([0.0] * 4, [0.2, 0.2, 0.05, 0.15]))
     assert "gate here" not in line.reading
-    assert "75\u00a0% of decisions change" in line.reading
+    assert "75\u00a0% of decisions flip" in line.reading
     assert "0.150" in line.result
     deaf = gating_line(found([0.0] * 4, [0.0] * 4))
-    assert "does not listen" in deaf.reading
+    assert "ignores the query" in deaf.reading

@@ -60,7 +60,7 @@ def test_lines_name_the_site_and_say_that_the_others_stay() -> None:
     line = permutation_line(permutation(0.3), site=LAYER)
     assert line.reading.startswith("Shuffling layer 6's weights moves the prediction")
     assert line.reading.endswith("This is layer 6, one row of one layer; the others stay.")
-    assert uniform_line(uniform(), site=LAYER).reading.startswith("Switching layer 6's attention off")
+    assert uniform_line(uniform(), site=LAYER).reading.startswith("Uniform attention at layer 6")
     assert permutation_line(permutation(0.3)).reading.startswith("Shuffling the weights moves the prediction")
 
 
@@ -111,7 +111,7 @@ def test_that_attention_could_be_otherwise_says_nothing_where_little_of_it_lies_
 ) -> None:
     whole = adversary_line(adversary(ratio))
     assert whole.tone == usual
-    assert "shares that words get" not in whole.reading
+    assert "shares of the words" not in whole.reading
     most = held_line(instances(HALF + 0.25))
     little = held_line(instances(HALF - 0.25))
     assert most is not None
@@ -119,8 +119,7 @@ def test_that_attention_could_be_otherwise_says_nothing_where_little_of_it_lies_
     among = adversary_line(adversary(ratio), most.estimate)
     assert among.tone == usual
     assert (
-        "The difference is one among the shares that words get; what lies on no word (25\u00a0%) was held."
-        in among.reading
+        "The difference is between the shares of the words; what lies on no word (25\u00a0%) was held." in among.reading
     )
     small = adversary_line(adversary(ratio), little.estimate)
     assert small.held == (usual != "supports")
@@ -155,6 +154,6 @@ def test_in_a_model_of_layers_a_state_is_one_way_of_many(captured: float, no: bo
     assert one is not None
     assert many is not None
     assert one.tone == many.tone
-    assert "by other ways" not in one.reading
+    assert "by other paths" not in one.reading
     assert many.reading.startswith("No: erasing this state" if no else "Only in part: erasing this state")
-    assert "the word also reaches the output by other ways." in many.reading
+    assert "the word also reaches the output by other paths." in many.reading

@@ -55,22 +55,20 @@ def findings(count: int = 200, missing: int = 0, people: bool = False, **means: 
 def test_planted_marks_rank_attention_by_area_and_name_who_is_surely_better():
     line = rationale_line(findings(attention=0.5, lrp=0.8, gradient=0.51, random=0.2), planted=True)
     assert "A random order reaches 0.20, lrp 0.80." in line.reading
-    assert "By AUPRC (0.50; as average precision, but with straight lines in the place of steps) attention ranks" in (
-        line.reading
-    )
-    assert "of 4 explainers; surely better: lrp" in line.reading
+    assert "By AUPRC (0.50; as average precision, but with linear interpolation) attention ranks" in (line.reading)
+    assert "of 4 explainers; significantly better: lrp" in line.reading
     assert "human" not in line.reading
     first = rationale_line(findings(attention=0.9, lrp=0.7), planted=True)
-    assert first.reading.endswith("attention ranks 1 of 2 explainers; none is surely better.")
+    assert first.reading.endswith("attention ranks 1 of 2 explainers; none is significantly better.")
 
 
 def test_marks_by_people_are_plausibility_and_have_a_ceiling():
     line = rationale_line(findings(people=True, attention=0.5, lrp=0.8), planted=False)
     assert line.tone == "context"
     assert "This is plausibility, not faithfulness" in line.reading
-    assert "The human ceiling: two people's marks agree with token F1 0.60" in line.reading
-    assert "agree with one person's marks with 0.25" in line.reading
-    assert "one of the others agrees with token F1 0.70" in line.reading
+    assert "The human ceiling: two annotators' rationales agree with token F1 0.60" in line.reading
+    assert "agree with one annotator's rationale with 0.25" in line.reading
+    assert "another annotator agrees with token F1 0.70" in line.reading
 
 
 def test_people_and_attention_are_compared_on_the_same_texts():
@@ -85,8 +83,10 @@ def test_people_and_attention_are_compared_on_the_same_texts():
         people = pa.array(table[column].to_numpy(), mask=alone)
         table = table.set_column(table.column_names.index(column), column, people)
     reading = rationale_line(Findings("rationale", found.measures, table), planted=False).reading
-    assert "on the same texts attention's top words agree with one person's marks with 0.300 and 0.300." in reading
-    assert "told how many words to choose, and people were not" in reading
+    assert (
+        "on the same texts attention's top words agree with one annotator's rationale with 0.300 and 0.300." in reading
+    )
+    assert "told how many words to choose, and annotators were not" in reading
 
 
 def test_without_each_persons_marks_no_ceiling_is_claimed():
@@ -103,7 +103,7 @@ def test_the_table_ranks_explainers_and_puts_a_person_last(people):
     words = ["lrp", "attention", "random", *([CEILING] if people else [])]
     assert [row["words"] for row in table["rows"]] == words
     assert [row["rank"] for row in table["rows"]][:3] == ["1", "2", "3"]
-    assert [row["beside"] for row in table["rows"]][:3] == ["surely better", "–", "surely worse"]
+    assert [row["beside"] for row in table["rows"]][:3] == ["significantly better", "–", "significantly worse"]
     assert table["ceiling"] == people
     assert len(table["heads"]) == (4 if people else 2)
     assert all(len(row["numbers"]) == 1 + len(table["heads"]) for row in table["rows"])
@@ -135,10 +135,10 @@ def test_a_real_run_on_a_corpus_that_people_marked_shows_the_ceiling_everywhere(
     assert "The human ceiling" in line.reading
     outline = Outline(page(run, verdict))
     assert outline.count("section", id="marks") == 1
-    for words in ("How near do scores come", CEILING, "plausibility, not faithfulness", "F1, one person"):
+    for words in ("How close do scores come", CEILING, "plausibility, not faithfulness", "F1, one person"):
         assert words in outline.text
     shown = render(marks_terminal(run))
-    assert "Explainers against people's marks (plausibility, not faithfulness)" in shown
+    assert "Explainers against human rationales (plausibility, not faithfulness)" in shown
     assert CEILING in shown
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -150,10 +150,10 @@ def test_a_real_run_on_planted_marks_ranks_every_default_explainer(tmp_path):
         f"of {len(Rationale().explainers)} explainers" in next(x for x in verdict.lines if x.key == "rationale").reading
     )
     text = Outline(page(run, verdict)).text
-    assert "Explainers against the truth" in text
-    assert "How near do scores come" not in text
+    assert "Explainers against planted rationales" in text
+    assert "How close do scores come" not in text
     shown = render(marks_terminal(run))
-    assert "Explainers against the planted words (truth)" in shown
+    assert "Explainers against planted rationales" in shown
     assert len([line for line in shown.splitlines() if "[" in line]) == len(Rationale().explainers)
     assert "…" not in shown
 

@@ -208,7 +208,9 @@ def test_reporting_does_not_import_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-@pytest.mark.parametrize(("kind", "words"), [("planted", "words that decide?"), ("human", "This is plausibility")])
+@pytest.mark.parametrize(
+    ("kind", "words"), [("planted", "Which scores find the rationale?"), ("human", "This is plausibility")]
+)
 def test_marks_by_people_are_not_called_the_deciding_words(
     make_run: Callable[..., RunFolder], kind: str, words: str
 ) -> None:
@@ -229,7 +231,7 @@ def test_texts_that_never_flip_are_a_category_of_their_own_under_both_papers(rep
 def test_the_four_tests_are_read_against_the_seeds(report: Path) -> None:
     outline = Outline(report.read_text("utf-8"))
     assert outline.count("section", id="tests") == 1
-    for words in ("The seeds are the yardstick", "7 other seeds", "λ = 0.01", "the adversary’s weights"):
+    for words in ("Seed variance is the yardstick", "7 other seeds", "λ = 0.01", "the adversary’s weights"):
         assert words in outline.text
 
 

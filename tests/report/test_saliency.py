@@ -79,7 +79,7 @@ def test_a_better_attention_than_every_explainer_ranks_first():
     assert line.tone == "supports"
     assert line.estimate.value > 1
     assert "Attention ranks 1 of 4" in line.reading
-    assert "none is surely better" in line.reading
+    assert "none is significantly better" in line.reading
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_as_much_is_said_only_where_the_interval_holds_it(attention, words):
 
 def test_those_surely_better_are_named():
     line = saliency_line(findings(attention=0.5, gradient_norm=0.7, occlusion=0.8, gradient=0.4))
-    assert "surely better: gradient norm; occlusion (made of erasing)." in line.reading
+    assert "significantly better: gradient norm; occlusion (based on erasure)." in line.reading
     assert "Attention ranks 3 of 5" in line.reading
 
 
 def test_where_no_explainer_beats_chance_nothing_is_settled():
     line = saliency_line(findings(attention=0.2, gradient_norm=0.2))
     assert line.tone == "unsettled"
-    assert "No explainer like it does more than erasing words at random" in line.reading
+    assert "No comparable explainer does more than erasing words at random" in line.reading
 
 
 @pytest.mark.parametrize("count", [20, 200])
@@ -119,7 +119,7 @@ def test_signed_explainers_and_those_made_of_erasing_are_ranked_but_not_compared
     assert Compared.of(found).fair == ["gradient"]
     line = saliency_line(found)
     assert line.tone == "mixed", "as good as its like, and worse than one that knows the sign"
-    assert "find more: lrp." in line.reading
+    assert "find significantly more: lrp." in line.reading
     assert line.estimate.value == pytest.approx(0.3 / 0.35, abs=0.03)
     assert "to gradient" in line.result
     assert line.better == ("occlusion", "lrp", "leave-one-out", "gradient")
@@ -132,15 +132,15 @@ def test_signed_explainers_and_those_made_of_erasing_are_ranked_but_not_compared
     }  # fmt: skip
     assert "nearly the criterion itself" in table["unfair"]
     assert "taken to the best of those that are neither" in table["unfair"]
-    assert {row["beside"] for row in table["rows"] if row["kind"]} == {"surely better"}
-    assert "surely better: gradient; lrp (with a sign); leave-one-out, occlusion (made of erasing)." in line.reading
+    assert {row["beside"] for row in table["rows"] if row["kind"]} == {"significantly better"}
+    assert "significantly better: gradient; lrp (signed); leave-one-out, occlusion (based on erasure)." in line.reading
 
 
 def test_without_a_fair_comparison_the_line_is_context_and_is_not_weighed():
     found = findings(attention=0.25, lrp=0.9, leave_one_out=0.8)
     line = saliency_line(found)
     assert line.tone == "context"
-    assert "not weighed" in line.reading
+    assert "does not count" in line.reading
     assert "is not weighed" in saliency_table(found)["unfair"]
     older = Findings("faithfulness", (), found.table.drop_columns(["signed", "made_of_erasure"]))
     assert saliency_line(older).tone == "context"
@@ -164,7 +164,7 @@ def test_few_texts_settle_nothing():
 def test_of_few_texts_nothing_is_surely_better():
     found = findings(count=20, attention=(0.4, 0.5), gradient_norm=(0.8, 0.4), lrp=(0.9, 0.9))
     line, table = saliency_line(found), saliency_table(found)
-    assert "surely" not in line.reading
+    assert "significantly" not in line.reading
     assert "By mask" not in line.reading
     assert line.better == ()
     assert {row["beside"] for row in table["rows"] if row["words"] != "attention"} == {"too few texts"}
@@ -190,19 +190,19 @@ def test_without_attention_or_anything_to_compare_it_with_there_is_no_line(found
 
 def test_a_ranking_that_depends_on_the_way_of_erasing_is_owned_up_to():
     turned = saliency_line(findings(attention=(0.7, 0.4), gradient_norm=(0.5, 0.6), gradient=(0.3, 0.3)))
-    assert "By mask the ranking is another one" in turned.reading
-    assert "it turns attention before gradient norm" in turned.reading
+    assert "By mask the ranking differs" in turned.reading
+    assert "it reverses attention before gradient norm" in turned.reading
     same = saliency_line(findings(attention=(0.7, 0.6), gradient_norm=(0.5, 0.4)))
     assert "By mask the conclusions are the same (τ = 1.00)." in same.reading
     lost = saliency_line(findings(attention=(0.7, 0.4), gradient_norm=(0.5, 0.4), gradient=(0.3, 0.2)))
-    assert "By mask no conclusion turns" in lost.reading
+    assert "By mask no conclusion reverses" in lost.reading
 
 
 def test_the_table_ranks_explainers_and_puts_marks_last():
     table = saliency_table(findings(attention=0.5, gradient_norm=0.7, marks=0.9))
     assert [row["words"] for row in table["rows"]] == ["gradient norm", "attention", RANDOM, "marked words"]
     assert [row["rank"] for row in table["rows"]] == ["1", "2", "3", "–"]
-    assert [row["beside"] for row in table["rows"]] == ["surely better", "–", "surely worse", "–"]
+    assert [row["beside"] for row in table["rows"]] == ["significantly better", "–", "significantly worse", "–"]
     assert WRITTEN == MARKS
 
 

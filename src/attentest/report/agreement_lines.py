@@ -29,13 +29,13 @@ def states_line(agreement: Findings, permutation: Findings | None, wording: Word
         agreement,
         "attention~state_erasure",
         "states",
-        "Does attention rank the states the output is made of?",
+        "Does attention rank the states the output is computed from?",
         "Does it rank states?",
         "states",
         {
-            "supports": "Yes: the weights, more than what states say, decide which states count.",
-            "against": "No: what states say decides which of them count, not the weights they get.",
-            "mixed": "Only in part: weights and what states say decide together.",
+            "supports": "Yes: the weights, more than the states' contents, decide which states count.",
+            "against": "No: the states' contents decide which of them count, not their weights.",
+            "mixed": "Only in part: the weights and the states' contents decide together.",
         },
         wording,
     )
@@ -46,7 +46,7 @@ def states_line(agreement: Findings, permutation: Findings | None, wording: Word
         return line
     added = f" Weights shuffled over the {wording.items} would capture {null.value:.2f} of the effects they cause"
     no_praise = line.tone == "supports" and null.high >= line.estimate.low - 0.05
-    added += ": this is a fact about the mechanism, not praise." if no_praise else "."
+    added += ": this is a fact about the mechanism, not evidence for attention." if no_praise else "."
     tone: Tone = "context" if no_praise else line.tone
     return replace(line, tone=tone, reading=line.reading + added)
 
@@ -54,11 +54,11 @@ def states_line(agreement: Findings, permutation: Findings | None, wording: Word
 def tokens_line(agreement: Findings, *, layered: bool = False, wording: Wording = TEXTS) -> Line | None:
     """Does state t still stand for token t? In a model of layers it is one of many states that the token reaches."""
     item, token = wording.item, wording.token
-    no, in_part = f"what a state carries has little to do with the {token} below it.", "states have taken up much from"
-    in_part += " their neighbours."
+    no = f"a state's content has little to do with its {token}."
+    in_part = "states contain much of their neighbours."
     if layered:
         no, in_part = (
-            f"erasing this state and deleting the {item} {differ}; the {item} also reaches the output by other ways."
+            f"erasing this state and deleting the {item} {differ}; the {item} also reaches the output by other paths."
             for differ in ("have little in common", "differ")
         )
     return _rank_line(
@@ -69,7 +69,7 @@ def tokens_line(agreement: Findings, *, layered: bool = False, wording: Wording 
         f"Do states stand for {wording.items}?",
         "tokens",
         {
-            "supports": f"Yes: erasing a state and deleting its {token} have like effects.",
+            "supports": f"Yes: erasing a state and deleting its {token} have similar effects.",
             "against": f"No: {no}",
             "mixed": f"Only in part: {in_part}",
         },
@@ -105,9 +105,9 @@ def deletion_line(agreement: Findings, wording: Wording = TEXTS) -> Line | None:
         "Does deletion agree?",
         "tokens",
         {
-            "supports": f"Yes: the {wording.items} with most weight are those whose deletion changes the prediction "
-            "most.",
-            "against": f"No: deleting a {wording.item} with much weight often changes little, and the reverse.",
+            "supports": f"Yes: the {wording.items} with the largest weights are those whose deletion changes the "
+            "prediction most.",
+            "against": f"No: deleting a {wording.item} with much weight often changes little, and vice versa.",
             "mixed": "Only in part: the two rankings agree loosely.",
         },
         wording,
@@ -128,10 +128,10 @@ def _beside_gradients(agreement: Findings) -> str:
     difference = bootstrap_paired_difference(theirs[both], ours[both])
     control = f"({theirs[both].mean():.2f})"
     if difference.low > 0:
-        return f" Gradient×embedding captures more of it than attention {control}."
+        return f" Gradient×embedding captures significantly more of it than attention {control}."
     if difference.high < 0:
-        return f" Gradient×embedding captures less of it than attention {control}."
-    return f" Gradient×embedding {control} and attention cannot be told apart here."
+        return f" Gradient×embedding captures significantly less of it than attention {control}."
+    return f" Gradient×embedding {control} and attention do not differ significantly."
 
 
 def _rank_line(
@@ -153,7 +153,7 @@ def _rank_line(
     return Line(
         key,
         question,
-        f"captures {held} (0 blind, 1 best); τ = {tau}",
+        f"captures {held} (0 random, 1 best); τ = {tau}",
         reading,
         tone,
         held,

@@ -53,8 +53,8 @@ def order_line(flip_sets: Findings, on_words: Estimate | None = None, wording: W
     if share is None:
         return None
     words = {
-        "supports": "Without its largest weights a decision flips nearly as early as it can: a condition, not praise, "
-        "because a large weight is a large part of the output whatever it stands on.",
+        "supports": "Without its largest weights a decision flips nearly as early as it can: necessary, not "
+        "sufficient, because a large weight is a large part of the output whatever its state.",
         "against": "Without its largest weights a decision flips hardly earlier than without random ones.",
         "mixed": "Without its largest weights a decision flips earlier than without random ones, later than it can.",
     }

@@ -30,22 +30,24 @@ ROOM = 0.05
 
 
 def needed_line(trained_uniform: Findings, seeds: Seeds | None, wording: Wording = TEXTS) -> Line:
-    """Is attention needed at all? What a model loses that is trained without it."""
+    """Is attention needed at all? What a model loses that is trained with uniform weights."""
     lost, own, even = (estimate(trained_uniform, m) for m in ("lost", "accuracy", "accuracy_uniform"))
     words = {
-        "supports": "A model that is trained with uniform weights predicts worse: attention is needed here.",
-        "against": "A model that is trained with uniform weights predicts as well: attention is not needed here, and "
-        "no explanation is owed to it.",
-        "mixed": "A model that is trained with uniform weights predicts a little worse.",
+        "supports": "A control model trained with uniform weights predicts worse: the task needs attention.",
+        "against": "A control model trained with uniform weights predicts as well: the task does not need attention, "
+        "so there is nothing to explain.",
+        "mixed": "A control model trained with uniform weights predicts a little worse.",
     }
     tone, doubt = _beyond_luck(tone_of("lost", lost), lost, seeds)
     usual = even.value if seeds is None else float(seeds.scores[:, RIGHT].mean())
     if tone == "against" and usual - even.value > THRESHOLDS["lost"].against:
         tone = "unsettled"
-        doubt = f"Other seeds of the model do better than this one ({usual:.3f} in the mean): its loss may be luck."
+        doubt = (
+            f"Other seeds of the model do better than this one ({usual:.3f} on average): the loss may be seed variance."
+        )
     reading = (
         f"{doubt or said(words, 'lost', tone, lost, wording)} Accuracy {own.value:.3f} with attention, "
-        f"{even.value:.3f} without. This is about the task, not about what this model does with its attention."
+        f"{even.value:.3f} without. This is about the task, not about how this model uses its attention."
     )
     question = "Is attention needed at all? (trained with uniform weights)"
     return Line(
@@ -65,10 +67,10 @@ def luck_line(seed_variance: Findings, seeds: Seeds, wording: Wording = TEXTS) -
     """How much of attention is luck? How often another seed puts another word first."""
     changed = with_seeds(seed_variance, "top_changed")
     words = {
-        "supports": f"Other trainings put the same {wording.item} first: little of this attention is luck.",
-        "against": f"Another training would more often than not put another {wording.item} first: what is shown is "
-        "this training’s, not the task’s.",
-        "mixed": f"Another training would often put another {wording.item} first.",
+        "supports": f"Other seeds put the same {wording.item} first: this attention varies little.",
+        "against": f"Another seed would more often than not put another {wording.item} first: the attention shown is "
+        "specific to this seed.",
+        "mixed": f"Another seed would often put another {wording.item} first.",
         "unsettled": "The interval crosses a threshold: more seeds would tell.",
     }
     tone = tone_of("luck", changed)
@@ -77,7 +79,7 @@ def luck_line(seed_variance: Findings, seeds: Seeds, wording: Wording = TEXTS) -
         f"{said(words, 'luck', tone, changed, wording)} From seed to seed attention moves by a JSD of "
         f"{seeds.jsd.value:.2f}{spread}, predictions by a TVD of {seeds.tvd.value:.3f}."
     )
-    question = "How much of attention is luck? (other seeds)"
+    question = "How much does attention vary over seeds? (seed variance)"
     result = f"{changed} of other seeds put another {wording.item} first ({seeds.others} of them)"
     return Line("luck", question, result, reading, tone, changed, "setting", "Do other seeds look elsewhere?")
 
@@ -96,12 +98,12 @@ def carries_line(guide: Findings, seeds: Seeds | None, wording: Wording = TEXTS)
     tone, doubt = _beyond_luck(tone_of("gained", gained), gained, seeds)
     if not gained.low > 0 and room.judged >= FEWEST and room.high <= THRESHOLDS["gained"].supports:
         tone = "context"
-        doubt = "The simple model does as well as this one without any weights, so that there was nothing to gain."
+        doubt = "The simple model does as well as this one under uniform weights, so there was nothing to gain."
     reading = (
-        f"{doubt or said(words, 'gained', tone, gained, wording)} Beside weights that it learns itself it gains "
-        f"{_signed(own)}, beside an adversary’s {_signed(adversary)}."
+        f"{doubt or said(words, 'gained', tone, gained, wording)} Over weights that it learns itself it gains "
+        f"{_signed(own)}, over an adversary’s {_signed(adversary)}."
     )
-    question = "Do the weights help another model? (guide of a simple one)"
+    question = "Do the weights help another model? (guide)"
     return Line(
         "carries",
         question,
@@ -121,9 +123,9 @@ def unique_line(
     guide: Findings | None = None,
     wording: Wording = TEXTS,
 ) -> Line | None:
-    """Could a whole model attend otherwise and predict the same? Read against what another seed does."""
+    """Could a model be trained to attend elsewhere and predict the same? Read against what another seed does."""
     short = "Could models attend elsewhere?"
-    question = "Could a model be trained to attend otherwise, with the same predictions? (trained adversary)"
+    question = "Could a model be trained to attend elsewhere, with the same predictions? (trained adversary)"
     least = weights_of(adversarial_training)[0]
     reach = Reach.of(adversarial_training, seed_variance)
     if reach is None:
@@ -137,16 +139,16 @@ def unique_line(
     if reach.excess.high > 0:
         smaller = "a smaller λ, or " if float(least) > 0 else ""
         reading = (
-            "Not even the adversary whose predictions stay closest is surely closer than another seed "
+            "Not even the adversary whose predictions stay closest is significantly closer than another seed "
             f"({reach.tvd + reach.excess.value:.3f} and {reach.tvd:.3f}): with {smaller}longer "
             "training there would be something to compare."
         )
         result = f"{_signed(reach.excess)} TVD of the closest adversary beyond another seed’s"
         return Line("unique", question, result, reading, "unsettled", reach.excess, "states", short)
     words = {
-        "supports": "No: adversaries whose predictions stay as close as another seed’s attend hardly further away.",
-        "against": "Yes: adversaries attend far further away than another seed, and their predictions stay as close.",
-        "mixed": "In part: adversaries attend further away than another seed, and their predictions stay as close.",
+        "supports": "No: adversaries whose predictions stay as close as another seed’s attend hardly farther away.",
+        "against": "Yes: adversaries attend much farther away than another seed, and their predictions stay as close.",
+        "mixed": "In part: adversaries attend farther away than another seed, and their predictions stay as close.",
     }
     tone: Tone = tone_of("free", reach.share)
     reading = said(words, "free", tone, reach.share, wording)
@@ -164,14 +166,14 @@ def unique_line(
     ):
         tone = "mixed"
         reading = (
-            "In part: adversaries attend far further away than another seed, and their predictions stay as close; but "
-            f"the adversary’s weights serve a simple model worse ({_signed(over)} accuracy), so it is no equal rival."
+            "In part: adversaries attend much farther away than another seed, and their predictions stay as close; but "
+            f"the adversary’s weights serve a simple model worse ({_signed(over)} accuracy): no equal alternative."
         )
     reading += (
         f" At a TVD of {reach.tvd:.3f}, as between seeds, the curve through the adversaries is at a JSD of "
         f"{reach.reached:.2f}; another seed has {reach.jsd:.2f}."
     )
-    result = f"{reach.share} of the way from another seed’s attention to a wholly different one"
+    result = f"{reach.share} of the way from another seed’s attention to a completely different one"
     return Line("unique", question, result, reading, tone, reach.share, "states", short, scale="free")
 
 
@@ -251,10 +253,7 @@ def _beyond_luck(tone: Tone, found: Estimate, seeds: Seeds | None) -> tuple[Tone
     apart = math.nan if seeds is None else seeds.apart()
     if tone not in ("supports", "mixed") or not found.value <= apart:
         return tone, ""
-    words = (
-        f"The difference is no larger than what another seed can make ({apart:.3f} in accuracy, 95 % of pairs): more "
-        "seeds would tell."
-    )
+    words = f"The difference is within seed variance ({apart:.3f} in accuracy, 95 % of pairs): more seeds would tell."
     return "unsettled", words
 
 

@@ -118,18 +118,18 @@ def four_tests(found: Mapping[str, Findings], names: list[str]) -> dict[str, Any
 def _groups(there: Mapping[str, Findings], seeds: Seeds | None, kept: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     if "trained_uniform" in there:
         rows = [_row(one, kept) for one in without_attention(there["trained_uniform"])]
-        yield {"title": "1. Is attention needed? Beside the model", "rows": rows}
+        yield {"title": "1. Is attention needed? Compared with the model", "rows": rows}
     if seeds is not None:
-        yield {"title": "2. How much is luck? Beside the model", "rows": [_seeds_row(seeds, kept)]}
+        yield {"title": "2. Seed variance, compared with the model", "rows": [_seeds_row(seeds, kept)]}
     if "guide" in there:
         rows = [_row(one, kept) for one in guided(there["guide"])]
         yield {
-            "title": "3. Does it carry information? A simple model of single words, beside uniform weights",
+            "title": "3. Does it carry information? A simple model of single words, compared with uniform weights",
             "rows": rows,
         }
     if "adversarial_training" in there:
         rows = [_row(one, kept) for one in adversaries(there["adversarial_training"])]
-        yield {"title": "4. Could a model attend otherwise? Adversaries, beside the model", "rows": rows}
+        yield {"title": "4. Could a model attend elsewhere? Adversaries, compared with the model", "rows": rows}
 
 
 def _row(one: Scored, kept: tuple[int, ...]) -> dict[str, Any]:
@@ -169,18 +169,18 @@ def yardstick(seeds: Seeds | None) -> str:
     """What the seeds say of the other tests, with numbers."""
     if seeds is None:
         return (
-            "The challenge seed_variance was not run, so that it is not known how far apart two models lie that differ "
-            "in nothing but their seed: read small differences as nothing."
+            "The challenge seed_variance was not run, so seed variance is not known: do not read anything into small "
+            "differences."
         )
     apart = seeds.apart()
     luck = (
-        f"two models that differ in nothing but their seed differ by up to {apart:.3f} in accuracy (95 % of pairs): a "
-        "smaller difference in tests 1 and 3 may be luck"
+        f"two models that differ only in their seed differ by up to {apart:.3f} in accuracy (95 % of pairs): a smaller "
+        "difference in tests 1 and 3 is within seed variance"
         if not math.isnan(apart)
-        else "there are too few seeds to say how far apart in accuracy two models lie that differ in nothing else"
+        else "there are too few seeds to say how much accuracy varies over seeds"
     )
     return (
-        f"The seeds are the yardstick: {luck}. Their predictions lie {seeds.tvd} apart (TVD) and their attention "
-        f"{seeds.jsd} (JSD, at most 0.693): an adversary of test 4 says something against this attention only where "
-        "its predictions stay as close as another seed’s and it attends further away."
+        f"Seed variance is the yardstick: {luck}. Their predictions lie {seeds.tvd} apart (TVD) and their attention "
+        f"{seeds.jsd} (JSD, at most 0.693): an adversary of test 4 speaks against this attention only where "
+        "its predictions stay as close as another seed’s and it attends farther away."
     )

@@ -46,9 +46,9 @@ def _of_one_text(gate: Estimate, rest: Estimate, wording: Wording) -> str:
 def _of_a_query(gating: Findings) -> tuple[Estimate, str]:
     moved, change, flipped = (estimate(gating, name) for name in ("query_jsd", "query_change", "query_flipped"))
     if moved.value < 1e-6:
-        return moved, "Another query leaves every weight as it was: attention does not listen to what is asked."
+        return moved, "Another query leaves every weight as it was: attention ignores the query."
     return moved, (
-        "Weights depend on what is asked, so attention is no mere gate. "
-        f"Read with the weights of another query, ŷ moves by {change.value:.3f} (TVD) and "
-        f"{100 * flipped.value:.0f}\u00a0% of decisions change."
+        "Weights depend on the query, so attention is no mere gate. "
+        f"Under the weights of another query, ŷ moves by {change.value:.3f} (TVD) and "
+        f"{100 * flipped.value:.0f}\u00a0% of decisions flip."
     )

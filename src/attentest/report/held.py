@@ -75,7 +75,7 @@ def held_line(instances: Findings, wording: Wording = TEXTS) -> Line | None:
         return None
     reading = (
         f"{percent(1 - share.value)} of this attention lies on no {wording.item} and was held (special tokens, a "
-        "prompt, a second text): what is said of its weights is said of the rest."
+        "prompt, a second text): the findings about its weights hold for the rest."
     )
     question = f"How much of this attention lies on {wording.items}?"
     return Line(
@@ -96,8 +96,7 @@ def dependence(
 
 def _mostly_held(share: Estimate, wording: Wording) -> str:
     return (
-        f"Cannot say: only {percent(share.value)} of this attention lies on {wording.items} and the rest was held, "
-        "so that"
+        f"Cannot say: only {percent(share.value)} of this attention lies on {wording.items} and the rest was held, so"
     )
 
 
@@ -110,7 +109,7 @@ def freedom(tone: Tone, reading: str, share: Estimate | None, spread: str, wordi
     if share is None or share.value == 1:
         return Reading(tone, reading)
     if share.value < HALF and tone != "supports":
-        otherwise = f"how {wording.items} share it could be otherwise whatever the model does."
+        otherwise = f"how {wording.items} share it could be different whatever the model does."
         return Reading("unsettled", f"{_mostly_held(share, wording)} {otherwise}", held=True)
     return Reading(tone, f"{reading} {spread}; what lies on no {wording.item} ({percent(1 - share.value)}) was held.")
 

@@ -37,18 +37,18 @@ __all__ = ["goals_of", "headline_of", "judge"]
 
 LIMITS = (
     "Attention cannot be changed while everything else stays as it was: replacing it feeds the head contexts it "
-    "never met in training (Grimsley et al. 2020). A change of the prediction shows dependence, not its cause.",
+    "never saw in training (Grimsley et al. 2020). A change of the prediction shows dependence, not its cause.",
     "Deleting or erasing takes a text off the manifold the model was trained on.",
     "Gradients and deletion are other views of importance, not the truth; agreement with them is evidence. Kendall's "
-    "τ is said to be unfair to contextual models, so other rank measures stand beside it in the findings.",
+    "τ is said to be unfair to contextual models, so the findings hold other rank measures too.",
     "The verdict holds for this model, this corpus and this seed, and its thresholds are provisional.",
 )
 
 FORCED = (
-    "Each step was examined after given words, and its weights alone were replaced: what other weights would have made "
-    "of the words before is not in these numbers, but in those of whole translations (BLEU), where they were asked for."
+    "Each step was examined after a given prefix, and only its own weights were replaced: the effect of other weights "
+    "on the prefix is not in these numbers, but in BLEU of whole translations, where it was asked for."
 )
-TOGETHER = "Steps of one sentence are not independent: intervals draw whole sentences, or count steps as fewer."
+TOGETHER = "Steps of one sentence are not independent: intervals resample sentences or use an effective sample size."
 
 #: What a verdict cannot do without: one of each.
 DECIDING = (("uniform", "permutation"), ("agreement",))
@@ -118,18 +118,18 @@ def _broken(weighed: Weighed, wording: Wording, *parts: str) -> str:
     """What speaks against, in words."""
     words = {
         "depends": "the prediction hardly depends on the weights",
-        "ranks": "the weights do not rank the states the output is made of",
-        "stands": f"the states they weigh do not stand for the {wording.items} below them",
+        "ranks": "the weights do not rank the states the output is computed from",
+        "stands": f"the states they weigh do not stand for their {wording.items}",
         "agrees": f"no other view of which {wording.items} mattered agrees",
     }
     return ", and ".join(words[part] for part in parts if getattr(weighed, part) == "against")
 
 
 def _instead(better: Sequence[str]) -> str:
-    """What to show in place of attention: what surely does more than a random order, or nothing."""
+    """What to show in place of attention: what does significantly more than a random order, or nothing."""
     if better:
-        return f"Show instead what does more than a random order: {', '.join(better)}."
-    return "Show nothing instead until something is found to beat a random order."
+        return f"Show instead what does significantly better than a random order: {', '.join(better)}."
+    return "Show nothing instead until some method beats a random order."
 
 
 def _reason(weighed: Weighed, better: Sequence[str] = (), wording: Wording = TEXTS) -> Goal:
@@ -145,7 +145,7 @@ def _reason(weighed: Weighed, better: Sequence[str] = (), wording: Wording = TEX
         return replace(goal, answer="no", why=why, beside=instead)
     if set(said) == {"supports"}:
         stand = f"those states still stand for their {wording.items}"
-        return replace(goal, answer="yes", why=f"The weights rank the states the output is made of, and {stand}.")
+        return replace(goal, answer="yes", why=f"The weights rank the states the output is computed from, and {stand}.")
     why = "It points the right way only loosely; show deletion or gradients beside it."
     return replace(goal, answer="with care", why=why)
 
@@ -188,7 +188,7 @@ def _otherwise(weighed: Weighed, lines: tuple[Line, ...], wording: Wording = TEX
     if trained is not None and trained.tone in ("supports", "mixed", "against"):
         if trained.tone == "supports":
             return None
-        return "A model that was trained to attend elsewhere predicts the same, within what another seed changes."
+        return "A model trained to attend elsewhere predicts the same, within seed variance."
     if single is None or single.held:
         return None
     free = single.estimate.judged >= FEWEST and single.estimate.low > THRESHOLDS["ratio"].supports
@@ -197,7 +197,7 @@ def _otherwise(weighed: Weighed, lines: tuple[Line, ...], wording: Wording = TEX
         among = f" among the {wording.items}’ shares" if "held" in found else ""
         why = f"Attentions that differ by {share} of the largest possible difference{among} predict the same."
         if trained is not None:
-            why = f"Models trained to attend elsewhere settled nothing; of single {wording.units} it is known: {why}"
+            why = f"Models trained to attend elsewhere settled nothing, but for single {wording.units}: {why}"
         return why
     return None
 
@@ -211,7 +211,7 @@ def headline_of(
         return nothing[weighed.predicts]
     if reason.answer == "cannot say" and (missing := _not_asked(asked)):
         if len(missing) == len(DECIDING):
-            return f"Nothing was asked that decides what this attention may be used for: {RUN_ALL}"
+            return f"No challenge was run that decides what this attention may be used for: {RUN_ALL}"
         return (
             f"There is too little to say what this attention may be used for: {' and '.join(missing)} is missing; "
             f"{RUN_ALL}"
@@ -248,12 +248,12 @@ def _closing(
         UNKNOWN: "whether the predictions depend on the attention weights was not judged",
     }[weighed.depends]
     ranks = {
-        "supports": "the weights rank the states they are made of",
-        "mixed": "the weights rank the states they are made of only in part",
-        "against": "the weights do not rank the states they are made of",
-        UNSETTLED: "whether the weights rank the states they are made of is not settled",
-        UNKNOWN: "whether the weights rank the states they are made of was not judged",
-        VOID: "whether the weights rank the states they are made of is not known, because a check failed",
+        "supports": "the weights rank the states",
+        "mixed": "the weights rank the states only in part",
+        "against": "the weights do not rank the states",
+        UNSETTLED: "whether the weights rank the states is not settled",
+        UNKNOWN: "whether the weights rank the states was not judged",
+        VOID: "whether the weights rank the states is not known, because a check failed",
     }[weighed.ranks]
     stands = {
         "supports": f"states still stand for their {wording.items}",
@@ -277,7 +277,7 @@ def _closing(
     uses = (
         f"A model developer {reason} read from it which input {wording.items} mattered to a prediction. "
         f"The model's builder {check} use it to check that the model looks where it should. "
-        f"It {one} be presented as the one reason for a decision to someone whom the decision concerns."
+        f"It {one} be presented as the one reason for a decision to someone the decision concerns."
     )
     found = [depends, ranks, stands, *([agrees] if agrees else [])]
     said = " ".join([f"On {judged}, {'; '.join(found[:-1])}; and {found[-1]}.", *remarks(lines, weighed, wording)])

@@ -54,7 +54,7 @@ class Row:
     words: str
     #: None for a person, who marks words and does not rank them.
     standing: Standing | None
-    #: 1: surely better than attention, −1: surely worse, 0: cannot be told apart.
+    #: 1: significantly better than attention, −1: significantly worse, 0: no significant difference.
     beside_attention: int
     area: Estimate | None
     overlaps: tuple[Estimate, ...]
@@ -128,7 +128,7 @@ class Marked:
         return [summarise(one[there], int((~there).sum()), together=together) for one in values]
 
     def ranked(self, wording: Wording = TEXTS) -> str:
-        """Attention's place, and who is surely better."""
+        """Attention's place, and who is significantly better."""
         assert self.ranking is not None
         if self.few:
             return f"{self.ranking.judged} {wording.wholes} are too few to rank explainers by."
@@ -137,10 +137,10 @@ class Marked:
             for one in self.ranking.standings
             if self.ranking.told_apart(one.name, ATTENTION) > 0
         ]
-        who = f"surely better: {', '.join(better)}" if better else "none is surely better"
+        who = f"significantly better: {', '.join(better)}" if better else "none is significantly better"
         own = self.ranking[ATTENTION]
         among = f"{place(own)} of {len(self.names)} explainers"
-        how = f"AUPRC ({own.mean.value:.2f}; as average precision, but with straight lines in the place of steps)"
+        how = f"AUPRC ({own.mean.value:.2f}; as average precision, but with linear interpolation)"
         return f"By {how} attention ranks {among}; {who}."
 
     def ceiling(self, wording: Wording = TEXTS) -> str:
@@ -150,17 +150,15 @@ class Marked:
         columns = (f"{prefix}{column}" for prefix in ("ceiling_", "") for column in SINGLES)
         person_f1, person_iou, own_f1, own_iou = self._on_the_same_texts(ATTENTION, *columns)
         words = (
-            f"The human ceiling: two people's marks agree with token F1 {person_f1} and IOU {person_iou}; on the same "
-            f"{wording.units} attention's top {wording.items} agree with one person's marks with "
+            f"The human ceiling: two annotators' rationales agree with token F1 {person_f1} and IOU {person_iou}; on "
+            f"the same {wording.units} attention's top {wording.items} agree with one annotator's rationale with "
             f"{own_f1.value:.3f} and {own_iou.value:.3f}. "
-            f"Explainers are told how many {wording.items} to choose, and people were not, so an explainer may pass "
-            "the ceiling without knowing more."
+            f"Explainers are told how many {wording.items} to choose, and annotators were not, so an explainer may "
+            "exceed the ceiling without being better."
         )
         most, merged = self._on_the_same_texts(ATTENTION, "ceiling_token_f1", "token_f1")
         if most.judged:
-            words += (
-                f" With what most people marked, one of the others agrees with token F1 {most}, attention {merged}."
-            )
+            words += f" With the majority rationale, another annotator agrees with token F1 {most}, attention {merged}."
         return words
 
 
@@ -194,7 +192,7 @@ def rationale_line(rationale: Findings, planted: bool, wording: Wording = TEXTS)
     tone = tone_of("precision", own, chance=chance.value)
     return Line(
         "rationale",
-        f"Does attention point at {deciding}? (planted truth)",
+        f"Does attention point at {deciding}? (planted rationale)",
         f"{own} average precision",
         f"{said(words, 'precision', tone, own, wording, chance=chance.value)} {beside}",
         tone,
@@ -241,11 +239,11 @@ def marks_terminal(run: RunFolder) -> Table | None:
     if found is None:
         return None
     planted = run.record["fields"]["corpus"].get("rationale") == "planted"
-    title = f"Explainers against {f'the planted {wording.items} (truth)' if planted else wording.marks}"
+    title = f"Explainers against {'planted rationales' if planted else wording.marks}"
     title += "" if planted else " (plausibility, not faithfulness)"
     table = Table(
         title=title,
-        caption="+ surely better than attention, − surely worse; others: not told apart from it.",
+        caption="+ significantly better than attention, − significantly worse; others: no significant difference.",
         title_justify="left",
         caption_justify="left",
         title_style="bold",

@@ -39,15 +39,15 @@ __all__ = [
 MARKS, RANDOM = "marks", "random order"
 ATTENTION = "attention"
 #: What ``Ranking.told_apart`` says, beside attention.
-BESIDE = {1: "surely better", 0: "cannot be told apart", -1: "surely worse"}
+BESIDE = {1: "significantly better", 0: "no significant difference", -1: "significantly worse"}
 #: How an explainer stands beside attention whose own check failed.
 FAILED = "failed its check"
 REMOVED, KEPT = "normalised_comprehensiveness", "normalised_sufficiency"
 #: How the table marks explainers that are no fair comparison with attention, by their column in the findings.
 KINDS = {"signed": "±", "made_of_erasure": "e"}
 UNFAIR = (
-    "Methods with a sign (±) are favoured by a test that asks only what speaks for the class, and those made of "
-    "erasing (e) are nearly the criterion itself. The table and its comparisons show all methods; the verdict’s "
+    "This test favours signed methods (±), since it asks only what speaks for the class, and methods based on "
+    "erasure (e), which are nearly the criterion itself. The table and its comparisons show all methods; the verdict’s "
 )
 #: What the verdict does about it, where there are fair ones and where there are none.
 WEIGHED = "share of the way is taken to the best of those that are neither."
@@ -65,7 +65,7 @@ class Row:
     kind: str
     #: None for the marks, which are not ranked.
     standing: Standing | None
-    #: 1: surely better than attention, −1: surely worse, 0: cannot be told apart.
+    #: 1: significantly better than attention, −1: significantly worse, 0: no significant difference.
     beside_attention: int
     removed: Estimate
     kept: Estimate
@@ -249,9 +249,9 @@ class Compared:
             )
             tau = f"(τ = {other.tau.value:.2f})"
             if turned:
-                yield f"By {way} the ranking is another one {tau}: it turns {turned}."
+                yield f"By {way} the ranking differs {tau}: it reverses {turned}."
             elif other.lost:
-                yield f"By {way} no conclusion turns {tau}, but {len(other.lost)} of them hold in one way only."
+                yield f"By {way} no conclusion reverses {tau}, but {len(other.lost)} of them hold in one way only."
             else:
                 yield f"By {way} the conclusions are the same {tau}."
 
@@ -269,7 +269,7 @@ def saliency_line(
         return None
     ranking, share, best = compared.ranking, compared.share, compared.best
     named = name_in_words(best, compared.names)
-    named = f"{named}, the best of those without a sign that are not made of erasing" if compared.fair else named
+    named = f"{named}, the best unsigned method not based on erasure" if compared.fair else named
     sure = [] if compared.few else compared.others
     places = {standing.name: standing.rank for standing in ranking.standings}
     better = sorted((name for name in sure if ranking.told_apart(name, RANDOM) > 0), key=places.__getitem__)
@@ -285,13 +285,13 @@ def saliency_line(
     if not compared.fair:
         tone = "context"
         reading = (
-            "No other explainer here is known to have no sign, as attention, and not to be made of erasing, so that "
-            "the comparison is not fair and is not weighed."
+            "No other explainer here is unsigned, like attention, and not based on erasure, so "
+            "the comparison is not fair and does not count."
         )
     elif ranking.told_apart(best, RANDOM) <= 0 and share.judged >= FEWEST:
         tone, scale = "unsettled", ""
         reading = (
-            f"No explainer like it does more than erasing {wording.items} at random, so that there is nothing to "
+            f"No comparable explainer does more than erasing {wording.items} at random, so there is nothing to "
             "compare with."
         )
     ahead = [n for n in sure if ranking.told_apart(n, ATTENTION) > 0 and compared.kind(n) == KINDS["signed"]]
@@ -300,8 +300,8 @@ def saliency_line(
         tone = "mixed"
         names = ", ".join(name_in_words(name, compared.names) for name in ahead)
         reading = (
-            f"{erasing} does {as_much} for {named}, but methods that tell "
-            f"what speaks for a class from what speaks against it, and are not made of erasing, find more: {names}."
+            f"{erasing} does {as_much} for {named}, but signed methods "
+            f"that are not based on erasure find significantly more: {names}."
         )
     own, leader, chance = (ranking[name].mean.value for name in (ATTENTION, best, RANDOM))
     # A share of a way that may have no length says nothing, however it comes out.
@@ -329,7 +329,7 @@ def saliency_line(
 
 
 def _ranked(compared: Compared, ranking: Ranking, wording: Wording) -> str:
-    """Attention's place, and who is surely better, whether or not the comparison is fair."""
+    """Attention's place, and who is significantly better, whether or not the comparison is fair."""
     if compared.few:
         return f"{ranking.judged} {wording.wholes} are too few to rank methods by."
     own = ranking[ATTENTION]
@@ -337,9 +337,9 @@ def _ranked(compared: Compared, ranking: Ranking, wording: Wording) -> str:
     for name in compared.others:
         if ranking.told_apart(name, ATTENTION) > 0:
             groups[compared.kind(name)[-1:]].append(name_in_words(name, compared.names))
-    notes = ("", " (with a sign)", " (made of erasing)")
+    notes = ("", " (signed)", " (based on erasure)")
     better = [f"{', '.join(names)}{note}" for names, note in zip(groups.values(), notes, strict=True) if names]
-    who = f"surely better: {'; '.join(better)}" if better else "none is surely better"
+    who = f"significantly better: {'; '.join(better)}" if better else "none is significantly better"
     return f"Attention ranks {place(own)} of {len(ranking.standings)}, a random order among them; {who}."
 
 

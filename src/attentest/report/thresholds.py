@@ -51,23 +51,22 @@ THRESHOLDS: dict[str, Band] = {
     "captured": Band(
         0.4,
         0.75,
-        "How much of an effect the top words capture, between a blind choice (0) and the best (1). Gradients reach "
-        "about .75 of deletion on the built-in corpus: an attention that does as well may be read as they are. "
+        "How much of an effect the top words capture, between a random choice (0) and the best (1). Gradients reach "
+        "about .75 of deletion on the built-in corpus: an attention that does as well may be read the same way. "
         "Below .4 most of what matters is elsewhere. This decides, not τ, because τ counts the order of words that "
         "do not matter.",
     ),
     "flips": Band(
         0.02,
         0.10,
-        "Share of decisions that change when attention is switched off: one in fifty is within what another seed "
-        "changes, one in ten is not.",
+        "Share of decisions that flip under uniform attention: one in fifty is within seed variance, one in ten not.",
         counted=True,
     ),
     "change": Band(
         0.05,
         0.15,
         "Median change of the predicted probability under shuffled weights: .05 is the smallest that a reader of "
-        "rounded probabilities would notice, .15 moves a sure prediction to a doubtful one.",
+        "rounded probabilities would notice, .15 makes a confident prediction a doubtful one.",
     ),
     "ratio": Band(
         0.9,
@@ -79,7 +78,7 @@ THRESHOLDS: dict[str, Band] = {
         0.4,
         0.75,
         "Attention's normalised comprehensiveness, between a random order's (0) and the best other explainer's (1) "
-        "that has no sign either and is not made of erasing. The marks are those of capture: that explainer stands in "
+        "that is unsigned too and not based on erasure. The thresholds are those of capture: that explainer takes "
         "the place of deletion's own best words.",
     ),
     "precision": Band(
@@ -92,33 +91,33 @@ THRESHOLDS: dict[str, Band] = {
         0.4,
         0.75,
         "How early decisions flip when weights are removed from the largest down, between a random order (0) and the "
-        "smallest set that flips them (1), never-flipped texts counted as all removed. The marks are those of capture: "
-        "the smallest set stands in the place of the best words.",
+        "smallest set that flips them (1), never-flipped texts counted as all removed. The thresholds are those of "
+        "capture: the smallest set takes the place of the best words.",
     ),
     "lost": Band(
         0.02,
         0.05,
-        "Accuracy lost by a model that is trained with uniform weights: one text in fifty is within what another seed "
-        "changes, one in twenty is what a change of model would be made for.",
+        "Accuracy lost by a control model trained with uniform weights: one text in fifty is within seed variance, one "
+        "in twenty would justify another model.",
     ),
     "luck": Band(
         0.5,
         0.2,
-        "Share of other seeds that put another word first: above one half, another training more often than not shows "
-        "another word, below one fifth, four in five show the same one.",
+        "Share of other seeds that put another word first: above one half, another seed more often than not shows "
+        "another word; below one fifth, four in five show the same one.",
     ),
     "gained": Band(
         0.0,
         0.02,
         "Accuracy that a simple model of single words gains from the model's weights over uniform ones: weights that "
-        "carry nothing gain nothing, and one text in fifty is more than another seed changes.",
+        "carry nothing gain nothing, and one text in fifty exceeds seed variance.",
     ),
     "free": Band(
         0.5,
         0.1,
-        "How far trained adversaries get at the TVD that lies between seeds, from another seed's attention (0) to a "
-        "wholly different one (1): beyond one half attention is another one for the same predictions, below a tenth "
-        "the adversaries do what another seed does.",
+        "How far trained adversaries get at the TVD between seeds, from another seed's attention (0) to a completely "
+        "different one (1): beyond one half, the same predictions allow a different attention; below a tenth, the "
+        "adversaries do what another seed does.",
     ),
 }
 

@@ -9,14 +9,14 @@ made of, do those states still *stand* for their tokens, do other views of the t
     stands    stands
     agrees    gradient, deletion, saliency, rationale, carries
                                            one against lowers the answer, all against break it; none raises it
-    only      unique, or else adversary    a whole model that attends otherwise is a rival; weights found for one text,
-                                           apart from any model, say less, and count where no rival was trained or
-                                           the trained ones settle nothing
+    only      unique, or else adversary    a model that attends elsewhere is an alternative; weights found for one text,
+                                           apart from any model, say less, and count where no adversary was trained
+                                           or the trained ones settle nothing
 
 Whatever speaks against a goal bounds it and is named in its answer (``cautions``), so that no answer contradicts a line
 it rests on. Three lines break no link of that chain. *accuracy*: a model that is not significantly better than the most
-frequent class has nothing to explain. *needed*: attention that the task does not need is owed no explanation, although
-this model may lean on it. *luck*: what another seed would show otherwise is true of this training alone.
+frequent class has nothing to explain. *needed*: where the task does not need attention there is nothing to
+explain, although this model may rely on it. *luck*: what varies over seeds is true of this training alone.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ def speaking_against(wording: Wording = TEXTS) -> tuple[tuple[str, tuple[Key, ..
         ("uniform", ("reason", "check"), "Under uniform attention almost no decision flips."),
         ("permutation", ("reason", "check"), "Shuffling the weights hardly moves the prediction."),
         ("order", ("reason", "check"), "Removing its largest weights flips decisions hardly earlier than random ones."),
-        ("gradient", ("reason",), f"Gradients rank the {items} otherwise."),
-        ("deletion", ("reason",), f"Deleting a {item} has other effects than its weight says."),
+        ("gradient", ("reason",), f"Gradients rank the {items} differently."),
+        ("deletion", ("reason",), f"The effect of deleting a {item} does not match its weight."),
         ("saliency", ("reason",), f"Erasing its top {items} does far less than erasing saliency’s."),
         ("rationale", ("reason",), f"It finds the {items} that {wording.decide} no better than a random order."),
         ("carries", ("reason",), f"A simple model of single {items} gains nothing from the weights."),
-        ("needed", ("reason",), "A model trained without attention does as well: it is owed no explanation."),
+        ("needed", ("reason",), "A model trained with uniform weights does as well: there is nothing to explain."),
     )
 
 
@@ -110,15 +110,15 @@ def cautions(wording: Wording = TEXTS) -> tuple[Caution, ...]:
     """Every caution."""
     against = speaking_against(wording)
     luck = (
-        f"Speak of this model, not of the task: another training would show other {wording.items}.",
-        f"Another training of the same model would more often than not show another {wording.item}.",
+        f"Speak of this model, not of the task: another seed would show other {wording.items}.",
+        f"Another seed of the same model would more often than not show another {wording.item}.",
     )
     return (
         *(Caution("accuracy", goal, "cannot say", f"{why}.", tone) for goal in KEYS for tone, why in NOTHING.items()),
         *(Caution(line, goal, "with care", why) for line, goals, why in against for goal in goals),
-        Caution("needed", "one", "no", "A model trained without any attention decides as well."),
+        Caution("needed", "one", "no", "A model trained with uniform weights decides as well."),
         Caution("luck", "reason", "yes", luck[0]),
-        Caution("luck", "check", "yes", "Look again after every training: another one looks elsewhere."),
+        Caution("luck", "check", "yes", "Check again after every training: another seed attends elsewhere."),
         Caution("luck", "one", "no", luck[1]),
     )
 
@@ -129,25 +129,24 @@ def remarks_by_tone(wording: Wording = TEXTS) -> Mapping[str, Mapping[str, str]]
     return {
         "accuracy": nothing_to_explain(wording),
         "needed": {
-            "supports": "A model trained without attention predicts worse, so attention is needed here.",
-            "mixed": "A model trained without attention predicts only a little worse.",
-            "against": "A model trained without attention predicts as well, so that no explanation is owed to "
-            "attention.",
+            "supports": "A model trained with uniform weights predicts worse, so the task needs attention.",
+            "mixed": "A model trained with uniform weights predicts only a little worse.",
+            "against": "A model trained with uniform weights predicts as well, so the task does not need attention.",
         },
         "luck": {
-            "supports": f"Other trainings of the same model put the same {items} first.",
-            "mixed": f"Another training of the same model would often put another {item} first.",
-            "against": f"Another training of the same model would more often than not put another {item} first.",
+            "supports": f"Other seeds of the same model put the same {items} first.",
+            "mixed": f"Another seed of the same model would often put another {item} first.",
+            "against": f"Another seed of the same model would more often than not put another {item} first.",
         },
         "carries": {
-            "supports": f"Handed to a simple model of single {items}, the weights make it predict better.",
-            "against": f"Handed to a simple model of single {items}, the weights are of no use.",
+            "supports": f"A simple model of single {items} predicts better when guided by the weights.",
+            "against": f"A simple model of single {items} gains nothing when guided by the weights.",
         },
         "unique": {
-            "supports": "A model that was trained to attend elsewhere no longer predicts the same.",
-            "mixed": "A model that was trained to attend elsewhere predicts the same, but not wholly elsewhere or "
-            "under weights that are a worse guide.",
-            "against": "A model that was trained to attend elsewhere does so, and predicts the same.",
+            "supports": "A model trained to attend elsewhere no longer predicts the same.",
+            "mixed": "A model trained to attend elsewhere predicts the same, but attends only partly elsewhere or "
+            "with weights that are a worse guide.",
+            "against": "A model trained to attend elsewhere does so, and predicts the same.",
         },
     }
 
@@ -177,7 +176,7 @@ def _agrees(tone: Mapping[str, str], stands: str) -> str:
 
 
 def _only(tone: Mapping[str, str]) -> str:
-    """A trained rival decides where it settles anything."""
+    """A trained adversary decides where it settles anything."""
     trained = tone.get("unique", UNKNOWN)
     return trained if trained in ("supports", "mixed", "against") else tone.get("adversary", trained)
 
@@ -203,6 +202,6 @@ def remarks(lines: Sequence[Line], weighed: Weighed, wording: Wording = TEXTS) -
         if tone.get(key, "") in words:
             yield words[tone[key]]
     if tone.get("needed") == "against" and weighed.depends in ("supports", "mixed"):
-        yield "This one leans on its attention all the same, so the weights say something of it, if not of the task."
+        yield "This model still relies on its attention, so the weights say something about it, if not about the task."
     if tone.get("unique") == "supports" and tone.get("adversary") in ("mixed", "against"):
         yield f"Other weights would do for single {wording.units}, but no trained model has them."

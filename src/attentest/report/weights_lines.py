@@ -15,19 +15,19 @@ __all__ = ["adversary_line", "permutation_line", "uniform_line"]
 def uniform_line(
     uniform: Findings, share: Estimate | None = None, site: Site | None = None, wording: Wording = TEXTS
 ) -> Line:
-    """Does the output change without attention?"""
+    """Does the output change under uniform attention?"""
     flipped, before, after = (estimate(uniform, m) for m in ("flipped", "accuracy", "accuracy_uniform"))
-    off = "Switching attention off" if site is None else f"Switching {site.name}'s attention off"
+    under = "Uniform attention" if site is None else f"Uniform attention at {site.name}"
     words = {
-        "supports": f"{off} changes many decisions: the model uses where it looks.",
-        "against": f"{off} changes almost no decision: where the model looks hardly shows.",
-        "mixed": f"{off} changes some decisions.",
+        "supports": f"{under} flips many decisions: the model uses where it looks.",
+        "against": f"{under} flips almost no decision: the model hardly uses where it looks.",
+        "mixed": f"{under} flips some decisions.",
     }
     reading = dependence(words, "flips", flipped, share, wording)
     return Line(
         "uniform",
-        "Do decisions change without attention? (uniform weights)",
-        f"{flipped} of decisions change",
+        "Do decisions flip under uniform attention?",
+        f"{flipped} of decisions flip",
         f"{reading.words} Accuracy {before.value:.3f} → {after.value:.3f}.{site.words if site else ''}",
         reading.tone,
         flipped,
@@ -55,7 +55,7 @@ def permutation_line(
         "permutation",
         f"Does it matter {which}? (permutation)",
         f"{change} median change of ŷ",
-        f"{reading.words} It turns the decision in {percent(flips.value)} of shuffles.{site.words if site else ''}",
+        f"{reading.words} It flips the decision in {percent(flips.value)} of shuffles.{site.words if site else ''}",
         reading.tone,
         change,
         "states",
@@ -71,24 +71,24 @@ def adversary_line(
     """Would a quite different attention have done?"""
     ratio, top, possible = (estimate(adversary, m) for m in ("ratio", "top_changed", "ratio_upper"))
     words = {
-        "supports": "Little of the attention could be otherwise without changing the prediction.",
-        "against": "Nearly any other attention would have given this prediction; this one is not unique.",
+        "supports": "Attention could hardly be different without changing the prediction.",
+        "against": "Nearly any other attention would give this prediction; this one is not unique.",
         "mixed": "Quite different attentions give this prediction.",
     }
     tone: Tone = tone_of("ratio", ratio)
     told = said(words, "ratio", tone, ratio, wording)
     if tone == "supports" and not possible.judged:
         # What a search does not find may be there all the same.
-        tone, told = "unsettled", "A search found little attention that could be otherwise, which proves nothing."
+        tone, told = "unsettled", "A search found no very different attention, which proves nothing."
     elif tone == "supports" and tone_of("ratio", possible) != "supports":
-        tone, told = "unsettled", "Little attention was found that could be otherwise; much more is not ruled out."
-    shares = f"The difference is one among the shares that {wording.items} get"
+        tone, told = "unsettled", "No very different attention was found, but none is ruled out."
+    shares = f"The difference is between the shares of the {wording.items}"
     reading = freedom(tone, told, share, shares, wording)
     return Line(
         "adversary",
-        "Could attention be otherwise, with the same prediction? (adversary)",
+        "Could attention be different, with the same prediction? (adversary)",
         f"{ratio} of the largest possible difference, within ε = {adversary.parameters['epsilon']:g}",
-        f"{reading.words} In {percent(top.value)} of {wording.units} even the top {wording.item} can be another one. "
+        f"{reading.words} In {percent(top.value)} of {wording.units} even the top {wording.item} can change. "
         f"{_proof(adversary, ratio, possible, wording)}{site.words if site else ''}",
         reading.tone,
         ratio,

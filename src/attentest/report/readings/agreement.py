@@ -75,11 +75,11 @@ def _agreement_figures() -> tuple[Plot, ...]:
             "tau",
             lambda found, results: tau_histograms(found, results.palette, results.wording),
             Caption(
-                "Do attention and other scores rank the words alike?",
+                "Do attention and other scores rank the words the same?",
                 "Each {w.unit} gives one Kendall τ: 1 if both scores put its words in the same order, 0 if the "
-                "orders are unrelated, −1 if they are reversed. Values far from 1 mean that attention tells "
-                "another story than the score beside it. The control shows how well two scores agree that are "
-                "not attention. Dashed lines are means; sig. is the share with p ≤ .05.",
+                "orders are unrelated, −1 if they are reversed. Values far from 1 mean that attention and the other "
+                "score tell different stories. The control shows how well two scores other than attention agree. "
+                "Dashed lines are means; sig. is the share with p ≤ .05.",
             ),
             lambda found, results: narrow(found, results.palette, results.wording),
             wide=True,
@@ -91,11 +91,11 @@ def _agreement_figures() -> tuple[Plot, ...]:
             lambda found, results: agreement_overview(found, results.wording),
             Caption(
                 "How large is each agreement, and how sure is it?",
-                "Black: choose the top words by the first score and see how much of the second they hold; 1 is "
-                "the best choice, 0 a blind one; attention ↔ state erasure and ↔ gradient state have the weight "
+                "Black: choose the top words by the first score and see how much of the second they hold; 1 is the "
+                "best choice, 0 a random one; attention ↔ state erasure and ↔ gradient state have the weight "
                 "itself as a factor: peaked weights agree with them whether they are right or not. The verdict "
-                "reads the black numbers, because Kendall τ counts the order of every two words alike, also of "
-                "words that do not matter. Dots are means over {w.units}, bars their 95 % intervals; a bar that "
+                "reads the black numbers, because Kendall τ weighs every pair of words equally, even words that do "
+                "not matter. Dots are means over {w.units}, bars their 95 % intervals; a bar that "
                 "cannot be seen is narrower than its dot. The control does not involve attention.",
             ),
             lambda found, results: agreement_overview(found, results.wording, width=NARROW),

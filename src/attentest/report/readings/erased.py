@@ -19,7 +19,7 @@ def _single_weight_figures() -> tuple[Plot, ...]:
             lambda found, results: delta_js_by_weight(found, results.palette),
             Caption(
                 "Does the largest weight matter more than another one?",
-                "The largest weight of a {w.unit} is taken away, then another one drawn at random. ΔJS is how "
+                "The largest weight of a {w.unit} is removed, then, instead, another one drawn at random. ΔJS is how "
                 "much more the first changes the prediction. Above the line the largest matters more, as it "
                 "should; points below are {w.units} where the other one does. The further right, the more the "
                 "two weights differ, and the higher ΔJS should lie. The black line is a running median.",
@@ -32,10 +32,12 @@ def _single_weight_figures() -> tuple[Plot, ...]:
             "neither_flips",
             lambda found, _: flip_square(found),
             Caption(
-                "Which of the two turns the decision?",
-                "Shares of {w.units}, with 95 % intervals. Top right: only the largest weight turns the "
-                "decision, as it should be. Bottom left: only the other one does. Where neither does (bottom "
-                "right), one weight is not enough to hold a decision, and nothing is said of its rank.",
+                "Which of the two flips the decision?",
+                "Shares of {w.units}, with 95 % intervals. Top right: only the largest weight flips the decision, as "
+                "it should. "
+                "Bottom left: only the other one does. Where neither does (bottom right), no single weight decides, "
+                "and nothing "
+                "is said about its rank.",
             ),
             section="erasure",
         ),
@@ -81,13 +83,13 @@ def _flip_sets_figures() -> tuple[Plot, ...]:
             "flip_fraction",
             lambda found, _: flip_set_boxes(found),
             Caption(
-                "How many weights must go before the decision flips?",
-                "Weights are taken away one after another, in five orders, until the decision changes. Boxes "
+                "How many weights must be removed before the decision flips?",
+                "Weights are removed one by one, in five orders, until the decision flips. Boxes "
                 "hold the middle half of the {w.units}, the thick mark is the median, whiskers end within 1.5 "
-                "times the box. The further left, the better an order knows what holds the decision; nothing can "
-                "be further left than the smallest set, where that is proved. Under each order, {w.units} that "
-                "never flip are not in its box, as in Serrano & Smith; their share stands at the right, and the "
-                "table below counts them both ways.",
+                "times the box. The further left, the better the order; nothing can be further left than the smallest "
+                "set, where that is proved. Under each order, {w.units} that "
+                "never flip are not in its box, as in Serrano & Smith; their share is at the right, and the table "
+                "below counts them both ways.",
             ),
             lambda found, _: flip_set_boxes(found, width=NARROW),
             section="erasure",

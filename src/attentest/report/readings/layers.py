@@ -26,9 +26,9 @@ def _layers_figures() -> tuple[Plot, ...]:
             Caption(
                 "What is left when more and more layers lose their attention?",
                 "In the first layer, the first two and so on to all of them, and likewise from the last one "
-                "down, every head’s attention is replaced (shuffled, unless the run asked for another way). The "
-                "height is the share of correct predictions; the dashed line is the model as it is. Where a line "
-                "stays up, the attention of those layers cannot be the reason for the predictions. Bars are 95 % "
+                "down, every head’s attention is replaced (shuffled, by default). The height is the share of correct "
+                "predictions; the dashed line is the unchanged model. Where a line stays high, the attention of those "
+                "layers cannot be the reason for the predictions. Bars are 95 % "
                 "intervals; a bar that cannot be seen is narrower than its dot.",
             ),
         ),

@@ -12,14 +12,15 @@ from attentest.store.findings import Findings
 __all__ = ["ALIGNMENT", "BLEU", "RATIONALE"]
 
 PLANTED = Caption(
-    "Which scores find the words that decide?",
-    "In this corpus the deciding words are known. 1 means that a score puts all of them before all other words; "
+    "Which scores find the rationale?",
+    "This corpus has planted rationales: the words that decide the label. 1 means that a score puts all of them "
+    "before all other words; "
     "the dashed line is what a random order reaches. Bars are 95 % intervals.",
 )
 HUMAN = Caption(
-    "Which scores find the words that people marked?",
-    "People marked words in these texts. 1 means that a score puts all of them before all other words; the "
-    "dashed line is what a random order reaches. Bars are 95 % intervals. This is plausibility: people’s marks "
+    "Which scores find the human rationale?",
+    "Annotators marked a rationale in these texts. 1 means that a score puts all its words before all other words; the "
+    "dashed line is what a random order reaches. Bars are 95 % intervals. This is plausibility: human rationales "
     "say nothing about what the model used.",
 )
 LINKED = Caption(
@@ -52,11 +53,14 @@ def _rationale_figures() -> tuple[Plot, ...]:
             "ceiling_single_token_f1",
             lambda found, _: rationale_ceiling(found),
             Caption(
-                "How near do scores come to how far people agree?",
-                "The top words of each score, as many as a person marked, are compared with that person’s marks; "
-                "1 means the same words. The dashed line is the human ceiling: what another person’s marks "
-                "reach, on average over pairs of people who marked the same text. Bars are 95 % intervals. This "
-                "is plausibility: people’s marks say nothing about what the model used.",
+                "How close do scores come to human agreement?",
+                "The top words of each score, as many as an annotator marked, are compared with that annotator’s "
+                "rationale; 1 "
+                "means the same words. The dashed line is the human ceiling: another annotator’s rationale, averaged "
+                "over pairs "
+                "of annotators of the same text. Bars are 95 % intervals. This is plausibility: human rationales say "
+                "nothing "
+                "about what the model used.",
             ),
             lambda found, _: rationale_ceiling(found, width=NARROW),
             applies=has_ceiling,
@@ -126,10 +130,9 @@ def _alignment_figures() -> tuple[Plot, ...]:
             one_alignment,
             Caption(
                 "Where does it look while it writes?",
-                "A sentence that stands for the others: among those easy to read, the one with the median share "
-                "of errors. Each row is a word of the translation, each column a word of the text; the darker, "
-                "the more weight. Orange frames are the given links, dots the highest weight of each row: a dot "
-                "in a frame is a hit.",
+                "A typical sentence: among those easy to read, the one with the median share of errors. Each row is a "
+                "target word, each column a source word; the darker, the more weight. Orange frames are the reference "
+                "links, dots the highest weight of each row: a dot in a frame is a hit.",
             ),
             applies=has_alignment,
         ),

@@ -21,9 +21,9 @@ def _faithfulness_figures() -> tuple[Plot, ...]:
                 "The top words of each explainer are erased, from 1 to 50 % of a text, and the drop of the "
                 "predicted probability is averaged. 1 is the largest drop that was found for as many words of "
                 "that text, 0 the smallest (exact for short texts, otherwise the furthest that any order tried "
-                "went); the dashed line is a random order. An explainer to the right points at words the "
-                "prediction hangs on. Erased texts are unlike those the model was trained on, so this is "
-                "evidence, not proof. Bars are 95 % intervals.",
+                "went); the dashed line is a random order. An explainer to the right points at words the prediction "
+                "depends on. Erased texts are out of distribution, so this is evidence, not proof. Bars are 95 % "
+                "intervals.",
             ),
             lambda found, _: faithfulness_overview(found, width=NARROW),
             applies=lambda found: Compared.of(found) is not None,
@@ -182,12 +182,13 @@ def _randomisation_figures() -> tuple[Plot, ...]:
             "spearman",
             lambda found, _: randomisation_curve(found),
             Caption(
-                "Do scores change when the model is destroyed?",
-                "The model’s weights are drawn anew, from the head down until nothing learnt is left (or, where "
-                "a run asked for it, one part at a time), and every explainer scores the same words again. ρ is "
+                "Do scores change when the model is randomised?",
+                "The model’s weights are randomised, from the head down until nothing learnt is left (or, on request, "
+                "one part at "
+                "a time), and every explainer scores the same words again. ρ is "
                 "Spearman’s rank correlation with its scores for the trained model: 1 the same order of words, 0 "
-                "(dashed) an unrelated one. Lines should fall: an explainer that stays the same when the model "
-                "is destroyed explains the text, not the model. Bars are 95 % intervals; a bar that cannot be "
+                "(dashed) an unrelated one. Lines should fall: an explainer that stays the same for a random model "
+                "explains the text, not the model. Bars are 95 % intervals; a bar that cannot be "
                 "seen is narrower than its dot.",
             ),
         ),

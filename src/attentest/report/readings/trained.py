@@ -55,12 +55,11 @@ def _seeds_figures() -> tuple[Plot, ...]:
             "attention_jsd",
             lambda found, results: seed_violins(found, results.wording),
             Caption(
-                "How much of it is luck?",
+                "How much does attention vary over seeds?",
                 "The same model was trained again from other seeds. Left: how far each {w.unit}’s attention lies "
-                "from theirs (JSD, 0.693 is the most); right: how far its prediction does (TVD). A mean over the "
+                "from theirs (JSD, at most 0.693); right: how far its prediction does (TVD). A mean over the "
                 "other seeds for each {w.unit}; {w.units} with one dominant weight are in the top row. The thick "
-                "mark is the median. Attention that moves while predictions stay could have been another one by "
-                "luck alone.",
+                "mark is the median. Attention that moves while predictions stay is specific to its seed.",
             ),
             lambda found, results: seed_violins(found, results.wording, columns=1),
             wide=True,
@@ -109,10 +108,10 @@ def _guide_figures() -> tuple[Plot, ...]:
             lambda found, _: guide_scores(found),
             Caption(
                 "Do the weights help a model that has no context?",
-                "A simple model looks at each word by itself and averages under weights it is given. If the "
+                "A simple model sees each word in isolation and averages under given weights. If the "
                 "audited model’s weights make it better than uniform ones, they carry information about the "
-                "words; if they beat weights it learns itself, they carry something it could not find out; if an "
-                "adversary’s do as well, the information is not this attention’s alone. Weights come from a "
+                "words; if they beat weights it learns itself, they carry something it could not learn; if an "
+                "adversary’s do as well, the information is not specific to this attention. Weights come from a "
                 "model that has read the whole text, so part of what they carry may be its answer. The dashed "
                 "line is the audited model.",
             ),
@@ -163,12 +162,15 @@ def _adversarial_training_figures() -> tuple[Plot, ...]:
             "tvd",
             lambda found, results: imitation_curve(found, **{name: results.found.get(name) for name in beside}),
             Caption(
-                "Could a model attend otherwise and predict the same?",
-                "Each adversary was trained to predict as the model does and to attend elsewhere; λ says how "
-                "much the second counts. Other seeds of the model are the yardstick: the grey corner holds what "
-                "attends further away than they do while its predictions stay as close. Adversaries inside it "
-                "are rivals. A curve that climbs steeply past the seeds means that this attention cannot be had "
-                "otherwise. Bars are 95 % intervals over {w.units}. Weights found for single {w.units} belong to "
+                "Could a model attend elsewhere and predict the same?",
+                "Each adversary was trained to predict as the model does but attend elsewhere; λ weighs the second "
+                "aim. Other "
+                "seeds of the model are the yardstick: models in the grey corner attend farther away than they do "
+                "while their "
+                "predictions stay as close. Adversaries inside it are alternatives to this attention. A curve that "
+                "passes above the "
+                "corner means that no other attention gives these predictions. Bars are 95 % intervals over "
+                "{w.units}. Weights found for single {w.units} belong to "
                 "no trained model; they are shown for comparison.",
             ),
             section="tests",

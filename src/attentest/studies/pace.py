@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,6 +117,8 @@ class Forecast:
         whole = sum(total.values())
         most = [f"{name} {s / whole:.0%}" for name, s in total.most_common(NAMED) if name and s >= WORTH * whole]
         texts = int(self._left.sum())
-        said = f"Examining {texts:,} more texts will take about {in_words(self.left(elapsed))}"
+        left = self.left(elapsed)
+        said = f"Examining {texts:,} more texts will take about {in_words(left)}"
         named = f", of which {', '.join(most)}" if most else ""
-        return f"{said}{named}. Faster: --time 5m (fewer texts), or name the challenges you need (--challenge)."
+        half = f"{math.ceil(left / 120)}m" if left > 120 else f"{math.ceil(left / 2)}s"
+        return f"{said}{named}. Faster: --time {half} (fewer texts), or name the challenges you need (--challenge)."

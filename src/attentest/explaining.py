@@ -231,7 +231,7 @@ def _asked_with(asked: list[list[str]] | None, row: int) -> list[str]:
 
 
 def _notes(cut: Cut, unknown: Sequence[bool]) -> list[str]:
-    notes = [f"Mind the words: {cut.warning}."] if cut.warning else []
+    notes = [f"Check the tokens: {cut.warning}."] if cut.warning else []
     if all(unknown):
         notes.append("None of these words is known to the model: it reads every one as the same unknown word.")
     return notes

@@ -223,7 +223,7 @@ def test_the_adversary_does_not_depend_on_the_batch_around_an_instance():
 
 def test_rationale_needs_marks_and_says_so():
     challenge, subject = CHALLENGES.parse("rationale"), examination().subject
-    assert challenge.objection(subject, has_rationale=False) == "the corpus marks no tokens"
+    assert challenge.objection(subject, has_rationale=False) == "the corpus has no rationales"
     assert challenge.objection(subject, has_rationale=True) is None
 
 

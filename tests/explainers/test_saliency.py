@@ -196,17 +196,17 @@ def test_the_oracle_scores_the_planted_tokens():
     [
         ("human", True, "this one's marks are human"),
         ("", True, "nobody said where this one's marks come from"),
-        ("", False, "this one marks no tokens"),
+        ("", False, "this one has no rationales"),
     ],
 )
 def test_without_planted_truth_the_oracle_says_so(marks, rationale, words):
-    with pytest.raises(NotApplicable, match=f"needs a corpus with planted truth, and {words}"):
+    with pytest.raises(NotApplicable, match=f"needs a corpus with planted rationales, and {words}"):
         examination(marks, rationale).scores("oracle")
 
 
 def test_the_oracle_cannot_be_asked_without_marks():
     model, batch, reading = made("average(hidden=8)")
-    with pytest.raises(NotApplicable, match="planted truth"):
+    with pytest.raises(NotApplicable, match="planted rationales"):
         EXPLAINERS.parse("oracle").scores(model, batch, reading)
 
 

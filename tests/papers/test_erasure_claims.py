@@ -123,7 +123,7 @@ def test_other_texts_than_the_papers_are_named_and_never_counted(tmp_path: Path)
         assert said in found.difference
         assert "prepared as" not in found.difference
     assert rate(outcomes).compared == 0
-    assert figure(outcomes, "top keeps, random keeps", "Amazon (5 classes)").status == "cannot be had"
+    assert figure(outcomes, "top keeps, random keeps", "Amazon (5 classes)").status == "unavailable"
 
 
 def test_whoever_has_the_whole_of_yelp_is_compared_like_for_like(tmp_path: Path) -> None:

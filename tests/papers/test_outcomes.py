@@ -43,7 +43,7 @@ def test_without_runs_every_claim_has_its_reason() -> None:
     for name in PAPERS:
         outcomes = evaluate(name)
         assert [outcome.claim for outcome in outcomes] == load_claims(name).every
-        assert {outcome.status for outcome in outcomes} <= {"not run", "cannot be had"}
+        assert {outcome.status for outcome in outcomes} <= {"not run", "unavailable"}
         assert all(outcome.reason for outcome in outcomes)
         assert rate(outcomes).compared == rate(outcomes, like_for_like=False).compared == 0
 
@@ -53,7 +53,7 @@ def test_studies_that_are_not_part_of_this_version_say_so() -> None:
     base = figure(outcomes, "f1", table="Table 1", model="base")
     assert (base.status, base.reason) == ("not run", "the study is not part of this version")
     anemia = figure(outcomes, "f1", table="Table 1", model="base", corpus="Anemia (MIMIC)")
-    assert anemia.status == "cannot be had"
+    assert anemia.status == "unavailable"
     assert "credentialed" in anemia.reason
 
 
@@ -243,12 +243,12 @@ def test_figures_that_the_authors_file_lacks_cannot_be_had(tmp_path: Path) -> No
     about = {"table": "released results", "corpus": "IMDB", "model": "average", "attention": "scaled_dot"}
     outcomes = evaluate(JAIN, [made])
     found = figure(outcomes, "tau_gradient", **about)
-    assert (found.status, "NaN" in found.reason) == ("cannot be had", True)
+    assert (found.status, "NaN" in found.reason) == ("unavailable", True)
     assert figure(outcomes, "tau_gradient_significant_fraction", **about).settled
 
 
 def test_a_corpus_that_cannot_be_had_is_compared_where_somebody_has_it(tmp_path: Path) -> None:
-    assert figure(evaluate(JAIN), "tau_gradient", "0", corpus="ADR Tweets").status == "cannot be had"
+    assert figure(evaluate(JAIN), "tau_gradient", "0", corpus="ADR Tweets").status == "unavailable"
     found = figure(evaluate(JAIN, [cell(tmp_path, corpus="adr", tau=0.45)]), "tau_gradient", "0", corpus="ADR Tweets")
     assert found.status == "agrees"
 

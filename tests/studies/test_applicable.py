@@ -57,11 +57,11 @@ def test_a_usual_challenge_that_was_named_must_apply(tmp_path: Path) -> None:
     path = tmp_path / "unmarked.csv"
     path.write_text("text,label\n" + "".join(f"word{n} is {n % 2},{n % 2}\n" for n in range(20)), encoding="utf-8")
     choices: dict[str, Any] = {"data": path, "tokenizer": "whitespace", "encoder": "average(hidden=4)", "epochs": 1}
-    with pytest.raises(NotApplicable, match="'rationale' does not apply: the corpus marks no tokens"):
+    with pytest.raises(NotApplicable, match="'rationale' does not apply: the corpus has no rationales"):
         describe_audit(challenges=("rationale", "uniform"), **choices)
     few = Questions(("uniform",), usual=("rationale",))
     folder = execute(describe_run(challenges=few, **choices), tmp_path)
-    assert folder.record["not_applicable"] == {"rationale": "the corpus marks no tokens"}
+    assert folder.record["not_applicable"] == {"rationale": "the corpus has no rationales"}
     assert describe_audit(**choices).usual.challenges == set(map(CHALLENGES.parse, DEFAULT))
 
 
@@ -92,7 +92,7 @@ def test_what_was_passed_over_is_still_refused_where_it_is_named_later(tmp_path:
         ("layers_bleu", {}, "models that write texts"),
         ("layers_bleu", SMALL, "a Transformer decoder"),
         ("bleu(beam=2)", {}, "models that write texts"),
-        ("rationale(explainers=('attention',))", {**SMALL, "forced": "own"}, "the corpus marks no tokens"),
+        ("rationale(explainers=('attention',))", {**SMALL, "forced": "own"}, "the corpus has no rationales"),
     ],
 )
 def test_what_no_training_makes_applicable_is_refused_before_any(

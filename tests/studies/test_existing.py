@@ -56,7 +56,7 @@ def test_three_lines(tmp_path: Path, reviews: Path, capsys: pytest.CaptureFixtur
     verdict.show()
     assert "May" in capsys.readouterr().out or verdict.verdict.headline
     assert verdict.report.is_file()
-    assert set(verdict.folder.record["not_applicable"].values()) == {"the corpus marks no tokens"}
+    assert set(verdict.folder.record["not_applicable"].values()) == {"the corpus has no rationales"}
     frame = verdict.to_frame()
     assert [" ".join(tokens) for tokens in frame["tokens"]] == TEXTS
     fields = RunFolder(verdict.folder.path).record["fields"]
@@ -151,7 +151,7 @@ MISTAKES = {
         {"challenges": ["seed_variance"]},
         r"'seed_variance': other models like this one would have to be trained",
     ),
-    "unmarked": ("model", {"challenges": ["rationale"]}, r"'rationale.* does not apply: the corpus marks no tokens"),
+    "unmarked": ("model", {"challenges": ["rationale"]}, r"'rationale.* does not apply: the corpus has no rationales"),
     "number": ("number", {}, r"has one output, a number"),
     "cut": ("cut", {}, r"its weights cannot be loaded .* copy the folder again"),
     "pickled": ("pickled", {}, r"its weights cannot be loaded .* and safetensors"),

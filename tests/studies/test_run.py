@@ -136,7 +136,7 @@ def test_a_challenge_that_does_not_apply_is_refused_when_asked_for_and_passed_ov
         corpus.provenance,
     )
     marked = (CHALLENGES.parse("rationale"),)
-    with pytest.raises(NotApplicable, match="marks no tokens"):
+    with pytest.raises(NotApplicable, match="has no rationales"):
         execute(Run(bare, SMALL, Training(epochs=1), marked), tmp_path)
     folder = execute(Run(bare, SMALL, Training(epochs=1), marked, Usual(frozenset(marked))), tmp_path)
     assert folder.challenges == ["instances"]

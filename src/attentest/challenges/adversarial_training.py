@@ -31,7 +31,7 @@ class AdversarialTraining(Challenge):
     """
 
     name: ClassVar[str] = "adversarial_training"
-    question: ClassVar[str] = "Can a model be trained that predicts the same and attends elsewhere?"
+    question: ClassVar[str] = "Can a model be trained that predicts the same but attends elsewhere?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 4; Tutek & Šnajder 2020, equation 6 (divergence='jsd')"
     of_classifiers: ClassVar[bool] = True
     weights: tuple[float | int, ...] = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.1)

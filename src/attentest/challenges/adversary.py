@@ -73,7 +73,7 @@ class Adversary(Challenge):
             Measure("unconstrained", "unconstrained", "mean", "largest JSD with no bound on the prediction"),
             Measure("ratio", "ratio", "mean", "largest JSD reached, as a share of the unconstrained one"),
             Measure("ratio_upper", "ratio_upper", "mean", "largest JSD possible (proved), as a share of that one too"),
-            Measure("top_changed", "top_changed", "fraction", "share where the top token is another one"),
+            Measure("top_changed", "top_changed", "fraction", "share where the top token changes"),
             Measure("decision_kept", "decision_kept", "fraction", "share where the predicted class stays"),
             Measure("searched", "searched_divergence", "mean", f"largest JSD found by the paper's search {near}"),
             Measure("search_failed", "search_failed", "fraction", "share where the search found nothing within ε"),

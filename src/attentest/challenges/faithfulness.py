@@ -68,7 +68,7 @@ class Faithfulness(Challenge):
     """
 
     name: ClassVar[str] = "faithfulness"
-    question: ClassVar[str] = "Does the prediction change without the words that attention, or saliency, puts first?"
+    question: ClassVar[str] = "Does the prediction change without the top words of attention, or of saliency?"
     reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER); Edin et al. 2025 (Normalized AOPC)"
     explainers: tuple[str, ...] = (
         "attention",

@@ -64,7 +64,7 @@ class Gating(Challenge):
             Measure("rest_jsd", "rest_jsd", "mean", kept, rest),
             Measure("rest_log_ratio", "rest_log_ratio", "mean", ratio, rest),
             Measure("gate_jsd", "gate_jsd", "mean", expected, rest),
-            Measure("query_jsd", "query_jsd", "mean", "JSD of the weights when another query is asked", query),
+            Measure("query_jsd", "query_jsd", "mean", "JSD of the weights under another query", query),
             Measure("query_change", "query_change", "mean", change, query),
             Measure("query_flipped", "query_flipped", "fraction", flipped, query),
         )

@@ -26,7 +26,7 @@ class Guide(Challenge):
     """A per-token network without context, trained under weights that are given to it: what do the weights tell it?"""
 
     name: ClassVar[str] = "guide"
-    question: ClassVar[str] = "Do the weights help a model that sees every word by itself?"
+    question: ClassVar[str] = "Do the weights help a model that sees each word in isolation?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.4"
     of_classifiers: ClassVar[bool] = True
     hidden: int = 128

@@ -52,7 +52,7 @@ class JointAdversary(Challenge):
     """
 
     name: ClassVar[str] = "joint_adversary"
-    question: ClassVar[str] = "May the weights of words be different in many layers at once, and the prediction stay?"
+    question: ClassVar[str] = "Can the weights of words change in many layers at once while the prediction stays?"
     reference: ClassVar[str] = "after Jain & Wallace 2019, section 4.2.2"
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     #: Names of sites, such as "layer 3 head 2"; none: every layer, at the row of the output.
@@ -85,7 +85,7 @@ class JointAdversary(Challenge):
             Measure("far", "far", "fraction", f"share where every site is farther than {self.far}: at least"),
             Measure("unconstrained", "unconstrained", "mean", "largest JSD with no bound on the prediction"),
             Measure("ratio", "ratio", "mean", "JSD reached, as a share of the unconstrained one"),
-            Measure("top_changed", "top_changed", "share", "share of sites where the top word is another one"),
+            Measure("top_changed", "top_changed", "share", "share of sites where the top word changes"),
             Measure("decision_kept", "decision_kept", "fraction", "share where the predicted class stays"),
             Measure("change", "change", "mean", "change of ŷ (TVD) under these weights"),
             Measure("on_words", "on_words", "share", "share of the sites' attention on words; the rest is held"),

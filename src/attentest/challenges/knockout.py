@@ -48,7 +48,7 @@ class Knockout(Challenge):
     """
 
     name: ClassVar[str] = "knockout"
-    question: ClassVar[str] = "Does the prediction change most when no layer may look at the word with most attention?"
+    question: ClassVar[str] = "Does the prediction change most when every layer masks the word with the most attention?"
     reference: ClassVar[str] = "Geva et al. 2023, section 5 (attention knockout)"
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     layers: str = "all"
@@ -80,10 +80,10 @@ class Knockout(Challenge):
             Measure(
                 "top_is_most", "top_is_most", "fraction", "share where the top word is the one that changes ŷ most"
             ),
-            Measure("chance", "chance", "share", "the same share for a word chosen blindly"),
-            Measure("top_flips", "top_flips", "fraction", "share of decisions that turn without the top word"),
-            Measure("other_flips", "other_flips", "share", "share that turn without a random other word"),
-            Measure("any_flips", "any_flips", "fraction", "share that some single word turns"),
+            Measure("chance", "chance", "share", "the same share for a random word"),
+            Measure("top_flips", "top_flips", "fraction", "share of decisions that flip without the top word"),
+            Measure("other_flips", "other_flips", "share", "share that flip without a random other word"),
+            Measure("any_flips", "any_flips", "fraction", "share that some single word flips"),
             Measure("change_top", "change_top", "mean", "change of ŷ (TVD) without the top word"),
             Measure("change_other", "change_other", "mean", "change of ŷ without a random other word"),
             Measure("change", "change", "mean", "change of ŷ without a word, mean over all words"),

@@ -48,7 +48,7 @@ class Permutation(Challenge):
         """How much, and how often the decision turns."""
         return (
             Measure("median_change", "median_change", "mean", "median change of ŷ (TVD) over permutations"),
-            Measure("flips", "flips", "share", "share of permutations that change the decision"),
+            Measure("flips", "flips", "share", "share of permutations that flip the decision"),
             Measure("largest_change", "largest_change", "mean", "largest change of ŷ over all T! permutations"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
             Measure("accuracy_permuted", "correct_permuted", "share", "share of correct predictions, permuted weights"),

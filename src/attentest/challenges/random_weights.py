@@ -21,7 +21,7 @@ class RandomWeights(Challenge):
     """Weights from U(0, 1), normalised, at inference; the trained weights of everything else stay."""
 
     name: ClassVar[str] = "random_weights"
-    question: ClassVar[str] = "Does the prediction change when every token weighs as chance has it?"
+    question: ClassVar[str] = "Does the prediction change under random attention?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1"
     #: How often weights are drawn for each text.
     draws: int = 10
@@ -35,7 +35,7 @@ class RandomWeights(Challenge):
         """How much, how often, and what it costs."""
         return (
             Measure("change", "change", "mean", "change of ŷ (TVD) under random weights, mean over draws"),
-            Measure("flips", "flips", "share", "share of draws of random weights that change the decision"),
+            Measure("flips", "flips", "share", "share of draws of random weights that flip the decision"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
             Measure("accuracy_random", "correct_random", "share", "share of correct predictions, random weights"),
             Measure("gained", "gained", "mean", "change of the share of correct predictions under random weights"),

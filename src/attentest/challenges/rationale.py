@@ -22,8 +22,8 @@ from attentest.store.findings import Measure, Statistic
 __all__ = ["Rationale"]
 
 EACH: tuple[tuple[str, Statistic, str], ...] = (
-    ("average_precision", "mean", "average precision against the marked tokens"),
-    ("mass", "share", "share of the score on marked tokens"),
+    ("average_precision", "mean", "average precision against the rationale"),
+    ("mass", "share", "share of the score on the rationale"),
     ("token_f1", "mean", "F1 of its top tokens, as many as are marked"),
     ("iou", "mean", "intersection over union of its top tokens and the marked ones"),
     ("span_f1", "mean", "F1 of its runs of top tokens that match a marked run (half of their union)"),
@@ -54,7 +54,7 @@ class Rationale(Challenge):
     """
 
     name: ClassVar[str] = "rationale"
-    question: ClassVar[str] = "Does attention point at the tokens that decide the label?"
+    question: ClassVar[str] = "Does attention point at the rationale?"
     reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER)"
     explainers: tuple[str, ...] = (
         "attention",
@@ -86,13 +86,15 @@ class Rationale(Challenge):
         return (
             *each,
             Measure("chance", "chance", "mean", "average precision of a random order", first),
-            Measure("chance_token_f1", "chance_token_f1", "mean", "F1 of as many random tokens as are marked", first),
+            Measure(
+                "chance_token_f1", "chance_token_f1", "mean", "F1 of as many random tokens as the rationale has", first
+            ),
             *(Measure(column, column, "mean", words, first) for column, words in CEILINGS),
         )
 
     def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs marks."""
-        return None if has_rationale else "the corpus marks no tokens"
+        return None if has_rationale else "the corpus has no rationales"
 
     def examine(self, examination: Examination) -> pa.Table:
         """One row per instance and explainer."""

@@ -1,4 +1,4 @@
-"""Seed variance: how much of the attention is luck?"""
+"""Seed variance: how much does attention vary over seeds?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SeedVariance(Challenge):
     """The same model trained from other seeds: how far its attention and its predictions move by chance alone."""
 
     name: ClassVar[str] = "seed_variance"
-    question: ClassVar[str] = "How much do attention and prediction change when training begins from another seed?"
+    question: ClassVar[str] = "How much do attention and predictions vary over seeds?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.3"
     #: Models in all, the subject among them.
     seeds: int = 8

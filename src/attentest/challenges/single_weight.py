@@ -44,13 +44,15 @@ class SingleWeight(Challenge):
     def measures(self) -> tuple[Measure, ...]:
         """How much more, and the four cells of the square of decision flips."""
         return (
-            Measure("delta_js", "delta_js", "mean", "ΔJS: change of ŷ without the top weight less without another one"),
+            Measure(
+                "delta_js", "delta_js", "mean", "ΔJS: change of ŷ without the top weight minus without another one"
+            ),
             Measure("js_top", "js_top", "mean", "change of ŷ (JSD) without the top weight"),
             Measure("js_other", "js_other", "mean", "change of ŷ (JSD) without the other weight"),
             Measure("other_matters_more", "other_matters_more", "fraction", "share where the other one changes ŷ more"),
             Measure("top_flips", "top_flips", "fraction", "share of decisions that flip without the top weight"),
             Measure("other_flips", "other_flips", "fraction", "share of decisions that flip without the other weight"),
-            Measure("both_flip", "both_flip", "fraction", "share that flips without the one and without the other"),
+            Measure("both_flip", "both_flip", "fraction", "share that flips without either of them"),
             Measure("only_top_flips", "only_top_flips", "fraction", "share that flips only without the top weight"),
             Measure("only_other_flips", "only_other_flips", "fraction", "share that flips only without the other one"),
             Measure("neither_flips", "neither_flips", "fraction", "share that flips in neither case"),

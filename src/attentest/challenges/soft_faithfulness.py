@@ -33,7 +33,7 @@ class SoftFaithfulness(Challenge):
     """
 
     name: ClassVar[str] = "soft_faithfulness"
-    question: ClassVar[str] = "Does the prediction fade as embeddings fade in proportion to an explainer's scores?"
+    question: ClassVar[str] = "Does the prediction drop as embeddings fade in proportion to an explainer's scores?"
     reference: ClassVar[str] = "Zhao & Aletras 2023"
     explainers: tuple[str, ...] = ("attention", "gradient", "gradient_x_input", "lrp", "leave_one_out")
     draws: int = 5

@@ -24,13 +24,13 @@ class TrainedWithout(Challenge, ABC):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What it costs to do without attention, and how far the weights are from those at all."""
+        """What it costs to train with other weights, and how far these are from the model's."""
         kind = self.weights
         far = f"distance (JSD) of the weights from {kind} ones"
         return (
             Measure("accuracy", "correct", "fraction", "share of correct predictions, learnt attention"),
             Measure(f"accuracy_{kind}", f"correct_{kind}", "fraction", f"share of correct predictions, trained {kind}"),
-            Measure("lost", "lost", "share", "share of correct predictions lost by training without attention"),
+            Measure("lost", "lost", "share", f"share of correct predictions lost by training with {kind} weights"),
             Measure("change", "change", "mean", f"change of ŷ (TVD) in the model trained with {kind} weights"),
             Measure("attention_jsd", "attention_jsd", "mean", far),
         )

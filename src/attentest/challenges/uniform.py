@@ -19,7 +19,7 @@ class UniformAttention(Challenge):
     """Every real token gets weight 1/T at inference; the trained weights of everything else stay."""
 
     name: ClassVar[str] = "uniform"
-    question: ClassVar[str] = "Does the prediction change when every token weighs the same?"
+    question: ClassVar[str] = "Does the prediction change under uniform attention?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1; Wiegreffe & Pinter 2019 (there in training too)"
 
     @property
@@ -27,7 +27,7 @@ class UniformAttention(Challenge):
         """How much, how often, and what it costs."""
         return (
             Measure("change", "change", "mean", "change of ŷ (TVD) under uniform weights"),
-            Measure("flipped", "flipped", "fraction", "share of decisions that uniform weights change"),
+            Measure("flipped", "flipped", "fraction", "share of decisions that flip under uniform weights"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
             Measure("accuracy_uniform", "correct_uniform", "fraction", "share of correct predictions, uniform"),
             Measure("gained", "gained", "mean", "change of the share of correct predictions under uniform weights"),

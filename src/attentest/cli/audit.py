@@ -71,9 +71,7 @@ def audit(
     ] = None,
     thorough: Annotated[
         bool,
-        typer.Option(
-            "--thorough", help="Also train other models to compare with: without attention, other seeds, adversaries."
-        ),
+        typer.Option("--thorough", help="Also train control models (uniform attention, other seeds) and adversaries."),
     ] = False,
     limit: Annotated[
         int | None,
@@ -103,7 +101,7 @@ def audit(
 
     Trains a model (or takes --fine-tune or --model), reads its attention on the test texts, replaces and attacks it,
     compares it with gradients and deletion, and ends in a verdict and an HTML report. The same command again shows what
-    is there; a killed one goes on where it stopped.
+    is there; a killed one resumes.
     """
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     began, budget = monotonic(), None if time is None else seconds_of(time)

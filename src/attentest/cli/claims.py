@@ -34,7 +34,7 @@ def claims(
         list[str] | None, typer.Option(metavar="NAME", help="Only this corpus, as sst or 'SST'; repeat for more.")
     ] = None,
     status: Annotated[
-        str | None, typer.Option(metavar="NAME", help="agrees, differs, unsettled, 'not run' or 'cannot be had'.")
+        str | None, typer.Option(metavar="NAME", help="agrees, differs, unsettled, 'not run' or unavailable.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Also list claims that have no figure of ours.")] = False,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the outcomes as CSV.")] = None,
@@ -42,7 +42,7 @@ def claims(
     runs: o.Runs = Path("runs"),
     as_json: o.Json = False,
 ) -> None:
-    """Set every published figure and conclusion of a paper beside ours.
+    """Compare every published figure and conclusion of a paper with ours.
 
     Ours come from the runs of the paper's study ('attentest reproduce PAPER'); without any, the table that comes with
     attentest is shown. A figure from other texts, vectors or settings than the paper's is marked and kept out of the

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["corpora_app"]
 
 corpora_app = typer.Typer(
-    help="Every corpus by name: what there is, get it, prepare it, check it.",
+    help="Named corpora: list, get, prepare and check them.",
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -40,7 +40,7 @@ def corpora(context: typer.Context, as_json: o.Json = False) -> None:
     from attentest.cli.corpora_tables import entries, list_table
 
     terminal = Terminal(quiet=as_json)
-    with terminal.console.status("Looking at what is here …"):
+    with terminal.console.status("Looking for corpora …"):
         found = entries()
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))

@@ -40,20 +40,18 @@ def explain(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Explainers ('attentest list explainers'), with commas between, or repeat; default: five or six.",
+            help="Explainers ('attentest list explainers'), separated by commas, or repeat; default: five or six.",
         ),
     ] = None,
     target: Annotated[
         str | None, typer.Option(metavar="CLASS", help="The class to explain; default: the predicted one.")
     ] = None,
-    interactions: Annotated[
-        bool, typer.Option("--interactions", help="Ask what every two words do together, too.")
-    ] = False,
+    interactions: Annotated[bool, typer.Option("--interactions", help="Also score every pair of words.")] = False,
     interaction_method: Annotated[
         str, typer.Option(metavar="NAME", help="How ('attentest list interactions').")
     ] = "pairwise_occlusion",
     tokenizer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="english or whitespace; default: as the run cut its texts.")
+        str | None, typer.Option(metavar="NAME", help="english or whitespace; default: the run's own.")
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the page goes; default: the run's folder, or --runs.")

@@ -31,7 +31,7 @@ def fine_tune(
     encoding: o.Encoding = None,
     epochs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of epochs (3).")] = None,
     batch_size: o.BatchSize = None,
-    learning_rate: Annotated[float | None, typer.Option(metavar="X", help="Adam's step size (0.00005).")] = None,
+    learning_rate: Annotated[float | None, typer.Option(metavar="X", help="Adam's learning rate (0.00005).")] = None,
     seed: o.Seed = 0,
     device: o.Device = "auto",
     quiet: o.Quiet = False,

@@ -23,7 +23,7 @@ LabelColumn = Annotated[
 ]
 SecondColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="For pairs: the column of the text that attention is asked with, not weighed."),
+    typer.Option(metavar="NAME", help="For pairs: the column of the second text, attention's query."),
 ]
 IdColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The column that holds ids; default: row numbers.")]
 Tokenizer = Annotated[
@@ -39,7 +39,9 @@ Encoding = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The file's encoding, such as cp1252 or gb18030; default: UTF-8, or a guess."),
 ]
-MinFrequency = Annotated[int, typer.Option(metavar="N", min=1, help="Texts a word must occur in to be known.")]
+MinFrequency = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Texts a word must occur in to enter the vocabulary.")
+]
 Encoder = Annotated[
     str,
     typer.Option(
@@ -77,7 +79,7 @@ LabelWords = Annotated[
     typer.Option(metavar="A=X,B=Y", help="For a language model: the word by which it names each class."),
 ]
 Prompt = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="For a language model: what stands round the text, '… {text} …'.")
+    str | None, typer.Option(metavar="TEXT", help="For a language model: the prompt around the text, '… {text} …'.")
 ]
 Query = Annotated[
     str | None,
@@ -94,9 +96,7 @@ Decoder = Annotated[
 ]
 Forced = Annotated[
     str,
-    typer.Option(
-        metavar="NAME", help="For translations, whose words are written while it is examined: reference or own."
-    ),
+    typer.Option(metavar="NAME", help="For translations, whose prefix each step follows: reference or own."),
 ]
 Head = Annotated[
     str | None,
@@ -123,9 +123,9 @@ Preset = Annotated[
 Epochs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Largest number of epochs (8; 3 when fine-tuning).")
 ]
-BatchSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Texts in a training step (32).")]
+BatchSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Batch size (32).")]
 LearningRate = Annotated[
-    float | None, typer.Option(metavar="X", help="Adam's step size (0.001; 0.00005 when fine-tuning).")
+    float | None, typer.Option(metavar="X", help="Adam's learning rate (0.001; 0.00005 when fine-tuning).")
 ]
 Clip = Annotated[float | None, typer.Option(metavar="X", min=0, help="Largest gradient norm; 0: not clipped.")]
 Patience = Annotated[
@@ -133,15 +133,13 @@ Patience = Annotated[
 ]
 Smoothing = Annotated[
     float | None,
-    typer.Option(metavar="X", help="Share of every answer's probability spread over all classes (0; translations .1)."),
+    typer.Option(metavar="X", help="Label smoothing (0; translations .1)."),
 ]
 Warmup = Annotated[
     int | None,
-    typer.Option(metavar="N", min=0, help="Steps over which the rate rises, to fall afterwards; 0: it stays."),
+    typer.Option(metavar="N", min=0, help="Warm-up steps of the learning rate, which then decays; 0: constant."),
 ]
-Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Everything random depends on it, and on nothing else.")
-]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="The seed of everything random.")]
 Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or auto.")]
 Runs = Annotated[Path, typer.Option(metavar="PATH", envvar="ATTENTEST_RUNS", help="The folder that holds runs.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is already there.")]

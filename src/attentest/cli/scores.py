@@ -77,5 +77,5 @@ def import_(
     typer.echo(f"{len(texts.ids):,} texts checked and kept: {kept}")
     challenge = f"faithfulness(explainers=('attention', {text_of(Precomputed(file=str(kept)))!r}))"
     quoted = re.sub(r'([\\"$`])', r"\\\1", challenge)
-    typer.echo("To judge them, give the audit's own command again (nothing is trained twice) with:")
+    typer.echo("To judge them, run the audit's command again (nothing is trained twice) with:")
     typer.echo(f'  --challenge "{quoted}"')

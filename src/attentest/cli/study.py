@@ -39,7 +39,7 @@ Epochs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Train ever
 Vectors = Annotated[
     str | None, typer.Option(metavar="PATH", help="Other word vectors for every cell; 'none' for random ones.")
 ]
-Workers = Annotated[int, typer.Option(metavar="N", min=1, help="Cells computed side by side; default: one.")]
+Workers = Annotated[int, typer.Option(metavar="N", min=1, help="Cells computed in parallel; default: one.")]
 EngineName = Annotated[str, typer.Option("--engine", metavar="NAME", help="auto, processes or ray.")]
 Address = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster; default: one on this machine.")
@@ -72,7 +72,7 @@ def run_study(
 ) -> None:
     """Compute every cell of a study that is not done yet.
 
-    A killed study goes on where it stopped, cell by cell and epoch by epoch. A cell that fails is recorded and does not
+    A killed study resumes, cell by cell and epoch by epoch. A cell that fails is recorded and does not
     stop the others. The findings are the same, to the byte, whatever the engine and the number of workers.
     """
     found = narrowed(find_study(study), corpus, seeds, limit, epochs, vectors)
@@ -174,7 +174,7 @@ def reproduce(
     runs: o.Runs = Path("runs"),
     quiet: o.Quiet = False,
 ) -> None:
-    """Run a paper's experiments again and set its published figures beside ours.
+    """Reproduce a paper's experiments and compare its published figures with ours.
 
     What was computed before is not computed again. A figure got from other data or vectors than the paper's is marked.
     """

@@ -133,7 +133,7 @@ class StudyDisplay:
         """Cells done, running, failed, time left."""
         parts = [f"{self._done} of {self._total} cells" if self._total else f"{self._done} cells done"]
         if self._companions:
-            parts.insert(0, f"{self._trained} of {self._companions} companions trained")
+            parts.insert(0, f"{self._trained} of {self._companions} control models trained")
         if self._running:
             parts.append(f"{len(self._running)} running")
         if self._failed:

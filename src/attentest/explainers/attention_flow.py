@@ -34,7 +34,7 @@ class AttentionFlow(Explainer):
     """
 
     name: ClassVar[str] = "attention_flow"
-    summary: ClassVar[str] = "the most that can flow from the output to the word, attention weights being pipes"
+    summary: ClassVar[str] = "maximum flow from the output to the word, with attention weights as capacities"
     reference: ClassVar[str] = "Abnar & Zuidema 2020"
     cost: ClassVar[str] = "one forward pass and T maximum flows through L·T² pipes"
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)

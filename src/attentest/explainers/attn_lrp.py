@@ -55,7 +55,7 @@ class AttnLRP(Explainer):
     def __post_init__(self) -> None:
         if self.output not in ("margin", "logit"):
             raise InputError(
-                f"attn_lrp: output={self.output!r} must be 'margin' (the class against its rivals) or 'logit'."
+                f"attn_lrp: output={self.output!r} must be 'margin' (the class against the others) or 'logit'."
             )
 
     def further_objection(self, subject: Subject) -> str | None:

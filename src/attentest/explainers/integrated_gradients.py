@@ -36,7 +36,7 @@ class IntegratedGradients(Explainer):
     """
 
     name: ClassVar[str] = "integrated_gradients"
-    summary: ClassVar[str] = "gradients collected from a baseline to the text; the scores add up to the difference"
+    summary: ClassVar[str] = "gradients integrated from a baseline to the text; the scores add up to the difference"
     reference: ClassVar[str] = "Sundararajan et al. 2017"
     cost: ClassVar[str] = "n_steps forward and backward passes without the first layer; more where the sum is missed"
     certifies: ClassVar[tuple[str, ...]] = ("completeness_gap", "steps", "complete")

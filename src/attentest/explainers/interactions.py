@@ -109,7 +109,7 @@ class IntegratedHessians(Interaction):
     """
 
     name: ClassVar[str] = "integrated_hessians"
-    summary: ClassVar[str] = "second derivatives collected on the way from a baseline; all pairs add up"
+    summary: ClassVar[str] = "second derivatives integrated from a baseline; all pairs add up"
     reference: ClassVar[str] = "Janizek et al. 2021"
     cost: ClassVar[str] = "n_steps forward passes, and T + 1 backward passes for each; more where they miss"
     n_steps: int = 32

@@ -39,7 +39,7 @@ class LRP(Replaying):
     """
 
     name: ClassVar[str] = "lrp"
-    summary: ClassVar[str] = "layer-wise relevance: the output handed back through the network in proportion"
+    summary: ClassVar[str] = "layer-wise relevance: the output propagated back through the network in proportion"
     reference: ClassVar[str] = "Bach et al. 2015; Arras et al. 2017 and 2019, for LSTMs"
     cost: ClassVar[str] = "one forward and one backward pass, step by step"
     certifies: ClassVar[tuple[str, ...]] = ("conservation_gap", "absorbed_bias", "absorbed_epsilon", "absorbed_symbols")

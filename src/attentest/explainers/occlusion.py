@@ -31,7 +31,7 @@ class Occlusion(Explainer):
     """F(x) − F(x with the baseline in place of e_t); the text keeps its length."""
 
     name: ClassVar[str] = "occlusion"
-    summary: ClassVar[str] = "what the class loses when the token's embedding is replaced by that of no word"
+    summary: ClassVar[str] = "what the class loses when the token's embedding is replaced by an empty one"
     reference: ClassVar[str] = "Zeiler & Fergus 2014; Li et al. 2016"
     cost: ClassVar[str] = "T forward passes, what the replacement leaves unchanged computed once"
     signed: ClassVar[bool] = True

@@ -34,16 +34,16 @@ class Oracle(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """Refused: a batch has no marks."""
-        raise NotApplicable("explainer 'oracle' needs the corpus's planted truth: use it in a challenge.")
+        raise NotApplicable("explainer 'oracle' needs the corpus's planted rationales: use it in a challenge.")
 
     def explain_sharing(self, shared: Shared) -> Attribution:
         """The marks as scores, if they were planted."""
         rationale, marks = shared.rationale, shared.marks
         if rationale is None or marks != "planted":
-            found = "this one marks no tokens"
+            found = "this one has no rationales"
             if rationale is not None:
                 found = f"this one's marks are {marks}" if marks else "nobody said where this one's marks come from"
             raise NotApplicable(
-                f"explainer 'oracle' needs a corpus with planted truth, and {found}. Use one such as reviews."
+                f"explainer 'oracle' needs a corpus with planted rationales, and {found}. Use one such as reviews."
             )
         return Attribution((rationale & shared.reading.mask).double())

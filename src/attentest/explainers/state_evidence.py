@@ -26,7 +26,7 @@ class StateEvidence(Explainer):
     """
 
     name: ClassVar[str] = "state_evidence"
-    summary: ClassVar[str] = "change of the prediction of an even average of states when the state is left out"
+    summary: ClassVar[str] = "change of the prediction from a uniform average of states when the state is left out"
     reference: ClassVar[str] = "after Serrano & Smith 2019, with weights taken out"
     cost: ClassVar[str] = "one forward pass and T rereadings"
 

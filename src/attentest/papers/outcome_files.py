@@ -28,6 +28,8 @@ COLUMNS = (
     *("run_ids", "attentest", "torch", "device"),
 )
 REPRODUCED = "reproduced.csv"
+#: What statuses are called in tables that were written before.
+_FORMERLY = {"cannot be had": "unavailable"}
 
 
 def row_of(outcome: Outcome) -> dict[str, str]:
@@ -83,13 +85,14 @@ def committed(name: str) -> list[Outcome] | None:
 
 
 def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outcome:
-    if row["status"] not in STATUSES:
-        raise InputError(f"{where}: status {row['status']!r}. {suggestion(row['status'], STATUSES)}")
+    status = _FORMERLY.get(row["status"], row["status"])
+    if status not in STATUSES:
+        raise InputError(f"{where}: status {status!r}. {suggestion(status, STATUSES)}")
     try:
         numbers = {name: float(row[name]) if row[name] else math.nan for name in _NUMBERS}
         return Outcome(
             claim,
-            row["status"],
+            status,
             **numbers,
             seeds=tuple(map(int, row["seeds"].split())),
             judged=int(row["judged"]),

@@ -20,8 +20,8 @@ from attentest.statistics.seeds import half_width
 
 __all__ = ["STATUSES", "Outcome", "Rate", "Status", "evaluate", "rate"]
 
-Status = Literal["agrees", "differs", "unsettled", "not run", "cannot be had"]
-STATUSES: tuple[Status, ...] = ("agrees", "differs", "unsettled", "not run", "cannot be had")
+Status = Literal["agrees", "differs", "unsettled", "not run", "unavailable"]
+STATUSES: tuple[Status, ...] = ("agrees", "differs", "unsettled", "not run", "unavailable")
 RECALLED = "unverified: recalled, or from outside the sources at hand"
 #: Figures of every seed, with the factor that their mean counts with.
 _Parts = Sequence[tuple[float, Sequence[float]]]
@@ -107,7 +107,7 @@ class _Judge:
         """One figure: agrees when ours lies within the measure's tolerance."""
         rule = self.rules.measure(claim.measure, claim.group)
         if not claim.printed:
-            return Outcome(claim, "cannot be had", reason=NO_VALUE)
+            return Outcome(claim, "unavailable", reason=NO_VALUE)
         if rule.count:
             return self._count(claim, rule)
         side = Side(claim.measure, claim.model, claim.attention, claim.group)
@@ -251,7 +251,7 @@ class _Judge:
         return ", ".join(parts)
 
     def _absent(self, claim: Claim | Direction, why: str, corpus: str, side: Side | None) -> Outcome:
-        """No figure of ours: what cannot be had comes before what was not run."""
+        """No figure of ours: what is unavailable comes before what was not run."""
         rules = self.rules
         named: list[CorpusRule | NameRule | MeasureRule | DirectionRule] = []
         named += [claim.rule] if isinstance(claim, Direction) else []
@@ -262,7 +262,7 @@ class _Judge:
             named += [rules.measure(side.measure, side.group)]
         missing = dict.fromkeys(rule.missing for rule in named if rule.missing)
         if missing:
-            return Outcome(claim, "cannot be had", reason="; ".join(missing))
+            return Outcome(claim, "unavailable", reason="; ".join(missing))
         reasons = [why] if why else list(dict.fromkeys(rule.reason for rule in named if rule.reason))
         if corpus and side is not None and side.model in rules.corpora[corpus].without:
             reasons = [rules.corpora[corpus].without[side.model]]

@@ -1,7 +1,7 @@
 """How a paper's figures are compared with ours: claims.toml, as frozen values.
 
 Names of the paper stand for names of ours; every measure has its tolerance and the reason for it. What cannot be
-computed carries a reason instead: ``missing`` (cannot be had) or ``reason`` (not run).
+computed carries a reason instead: ``missing`` (unavailable) or ``reason`` (not run).
 """
 
 from __future__ import annotations

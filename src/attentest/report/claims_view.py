@@ -20,7 +20,7 @@ MARKS: Final = {
     "differs": ("✗", "red"),
     "unsettled": ("?", "yellow"),
     "not run": ("–", "dim"),
-    "cannot be had": ("∅", "dim"),
+    "unavailable": ("∅", "dim"),
 }
 _LONG = 7  # characters of a figure that is printed, not released to all digits
 

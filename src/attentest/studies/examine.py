@@ -271,7 +271,7 @@ class _Examiner:
                 if isinstance(error, RuntimeError) and ran_out(error) and batch.texts > 1:
                     raise
                 if self.failed.setdefault(name, error) is error:
-                    self.say(f"Challenge {name!r} failed, and the others go on: {line_of(error)}")
+                    self.say(f"Challenge {name!r} failed; the others continue: {line_of(error)}")
             give_back_if_grown()
             seconds[name] = time.monotonic() - now
         return _Examined(found, seconds)

@@ -186,8 +186,8 @@ def _applicable(run: Run, folder: RunFolder, model: Subject, marked: bool, progr
     """The challenges by the name of their findings; those that do not apply are named with the reason, and noted."""
     wanted, passed_over, left_out = applicable(run.asked, run.usual, model, has_rationale=marked)
     for challenge, reason in passed_over.items():
-        progress.say(f"Challenge {challenge!r} does not apply: {reason}.")
+        progress.say(f"Challenge {challenge!r} skipped: {reason}.")
     for explainer, reason in left_out.items():
-        progress.say(f"Explainer {explainer!r} does not apply: {reason}. It is left out.")
+        progress.say(f"Explainer {explainer!r} skipped: {reason}.")
     folder.note(not_applicable={**passed_over, **left_out})
     return wanted

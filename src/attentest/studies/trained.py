@@ -271,7 +271,7 @@ def companions(
     found: dict[Companion, Subject] = {SUBJECT: subject}
     for number, companion in enumerate(wanted, start=1):
         if companion not in found:
-            progress.say(f"Companion {number} of {len(wanted)}: {companion}")
+            progress.say(f"Control model {number} of {len(wanted)}: {companion}")
             found[companion] = subject_of(run.companion(companion), root, device, progress, str(companion)).at(run.site)
     return found
 

@@ -51,7 +51,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist workst
 test: $(STAMPS)/test ## Run every test
 	@$(PYTEST) $(ARGS)
 
-quick: $(STAMPS)/test ## Run the tests that take no more than about a second each, for daily work
+quick: $(STAMPS)/test ## Run the quick tests, for daily work: none that trains for long, no browser, no Ray
 	@$(PYTEST) -m "not (slow or browser or corpora or ray or weights)" $(ARGS)
 
 check: $(STAMPS)/dev ## Format, lint, types

@@ -58,6 +58,7 @@ def test_one_call_explains_a_text_by_five_methods(runs):
     assert made.notes == ()
 
 
+@pytest.mark.slow
 def test_a_hierarchical_model_is_explained_word_by_word(tmp_path):
     splits = {name: told(count, count) for name, count in (("train", 60), ("dev", 20), ("test", 20))}
     corpus = Corpus("told", ("bad", "good"), splits, Provenance("made up", "none"))
@@ -75,6 +76,7 @@ def test_the_model_is_found_by_path_id_and_beginning(runs):
     assert len({made.scores["attention"] for made in found}) == 1
 
 
+@pytest.mark.slow
 def test_the_prediction_is_that_of_the_audited_model(runs, tmp_path):
     folder = next(path.parent for path in runs.glob("*/run.json"))
     corpus = made_up_corpus(count=120)
@@ -112,6 +114,7 @@ def test_every_explainer_explains_every_class_with_a_certificate(name, three):
         assert again in made.certificates[scored.name]
 
 
+@pytest.mark.slow
 def test_what_a_text_gets_does_not_depend_on_the_texts_beside_it(runs):
     texts = [TEXT, "word4", "word5 word6 telling0 word7 word8 word9 word10", TEXT]
     methods = [*METHODS, "lime(n_samples=30)", "smooth_grad(nt_samples=3)", "kernel_shap(n_samples=20)"]
@@ -122,6 +125,7 @@ def test_what_a_text_gets_does_not_depend_on_the_texts_beside_it(runs):
             assert made.scores[name] == pytest.approx(scores, rel=1e-3, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["deletion", "deletion(output='probability')", "leave_one_out"])
 def test_deletion_is_compared_with_a_loop(method, runs):
     short, long = attentest.explain([TEXT, "word1 telling0 " * 150], runs=runs, methods=[method], target="class0")

@@ -45,6 +45,7 @@ def runs(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_checkpoints_words_are_cut_at_spaces_and_none_is_unknown(checkpoint: Path) -> None:
     made = attentest.explain(TEXT, checkpoint)
     assert made.tokens == tuple(TEXT.split())
@@ -59,6 +60,7 @@ def test_a_checkpoints_words_are_cut_at_spaces_and_none_is_unknown(checkpoint: P
     assert deletion.certificate["difference_from_a_loop"] < 1e-5
 
 
+@pytest.mark.slow
 def test_what_is_found_for_a_text_does_not_depend_on_the_others(checkpoint: Path) -> None:
     alone = attentest.explain(TEXT, checkpoint)
     beside = attentest.explain(["word4 word5", TEXT, "a b c d e f g"], checkpoint)[1]
@@ -67,6 +69,7 @@ def test_what_is_found_for_a_text_does_not_depend_on_the_others(checkpoint: Path
         assert beside.scores[name] == pytest.approx(scores, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_run_that_fine_tuned_is_explained_by_its_checkpoint(runs: Path) -> None:
     made = attentest.explain(TEXT.lower(), runs=runs, interactions=True)
     assert made.classes == made_up_corpus().classes
@@ -107,6 +110,7 @@ def test_the_page_of_a_checkpoint_goes_among_the_runs(checkpoint: Path, tmp_path
     assert sorted(model.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_name_on_the_hub_is_taken_as_by_an_audit(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def test_the_memory_of_a_rereading_changes_nothing(name, monkeypatch):
         assert one == pytest.approx(other, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_trained_random_equals_a_loop_and_is_asked_for_by_name():
     challenge = CHALLENGES.parse("trained_random")
     assert challenge.companions == (RANDOM,)

@@ -30,6 +30,7 @@ def written(findings: Findings, weights: str, draw: int = 0) -> list[str]:
     return texts
 
 
+@pytest.mark.slow
 def test_bleu_of_each_kind_of_weights_is_sacrebleus_of_what_is_written(tmp_path: Path) -> None:
     findings = found("bleu(beam=3)", SPLIT, translator(VOCABULARY), VOCABULARY, tmp_path)
     references = [" ".join(words) for words in SPLIT.table["target"].to_pylist()]
@@ -88,6 +89,7 @@ def test_other_weights_sum_to_one_over_real_tokens_and_depend_on_text_and_step_a
         assert all(sorted(row.tolist()) == sorted(own[0].tolist()) for row in again)
 
 
+@pytest.mark.slow
 def test_more_draws_give_more_rows_and_texts_are_drawn_with_all_of_them(tmp_path: Path) -> None:
     findings = found("bleu(beam=1, draws=3)", SPLIT, translator(VOCABULARY), VOCABULARY, tmp_path)
     assert len(findings.table) == len(SPLIT) * (2 + 2 * 3)
@@ -102,6 +104,7 @@ def test_more_draws_give_more_rows_and_texts_are_drawn_with_all_of_them(tmp_path
     assert got.low <= got.value <= got.high
 
 
+@pytest.mark.slow
 def test_subwords_are_put_together_before_they_are_compared(tmp_path: Path) -> None:
     split = made_up_translations(6, pieces=True)
     vocabulary = Vocabulary.from_split(split)
@@ -114,6 +117,7 @@ def test_subwords_are_put_together_before_they_are_compared(tmp_path: Path) -> N
     assert "tok:char" in kept.table["signature"][0].as_py()
 
 
+@pytest.mark.slow
 def test_models_trained_with_other_weights_write_too(tmp_path: Path) -> None:
     challenge = CHALLENGES.parse("bleu(trained=True)")
     assert challenge.companions == tuple(TRAINED.values())

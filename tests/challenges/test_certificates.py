@@ -235,6 +235,7 @@ def test_of_many_texts_no_more_than_the_sample_is_checked():
     assert 8 <= sum(judged) <= 35
 
 
+@pytest.mark.slow
 def test_every_measure_can_be_computed_and_every_check_has_words():
     methods = (
         *Faithfulness.explainers,

@@ -70,6 +70,7 @@ def size(share: float, length: int) -> int:
     return min(max(1, math.ceil(share * length - 1e-9)), length - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["delete", "mask"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_scores_equal_a_loop_that_erases_and_reads_text_by_text(classes, mode):
@@ -110,6 +111,7 @@ def test_scores_equal_a_loop_that_erases_and_reads_text_by_text(classes, mode):
         assert row["until_flip"] == pytest.approx(1.0 if fraction is None else fraction)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("affine", [True, False])
 def test_limits_of_short_texts_are_those_of_all_orders(affine):
     examined = examination(low=2, high=5, affine=affine)
@@ -211,6 +213,7 @@ def test_the_order_of_deletion_effects_beats_chance_and_its_reverse_does_not():
         assert (ours > chance) == (sign > 0)
 
 
+@pytest.mark.slow
 def test_what_is_found_does_not_depend_on_the_batch_around_an_instance():
     together = examination(low=2)
     challenge = Faithfulness(EXPLAINERS)

@@ -163,6 +163,7 @@ def test_guide_equals_a_loop(classes):
     assert len(seen) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 4])
 def test_adversarial_training_equals_a_loop(classes):
     examination = examined(FOUR[3], classes)

@@ -61,6 +61,7 @@ def test_questions_about_translations_are_not_put_to_a_classifier(challenge, sit
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", SITES)
 @pytest.mark.parametrize("challenge", ALONE)
 def test_every_challenge_answers_at_both_sites_for_every_text_or_says_why_not(challenge, site, tmp_path):
@@ -178,6 +179,7 @@ def test_erasing_a_sentence_is_reading_the_text_without_it():
         assert torch.allclose(found[row], expected.double(), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", SITES)
 def test_scores_at_both_sites_stand_up_to_their_certificates(site, tmp_path):
     found = examined(texts(count=12), "certificates(sample=12, words=4)", site, tmp_path).to_pylist()

@@ -57,6 +57,7 @@ def drawn(alternatives: int, sites: int, seed: int = 0) -> torch.Tensor:
     return scores.masked_fill(~BATCH.mask[:, None, None], -torch.inf).softmax(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_own_weights_at_all_sites_reproduce_the_logits(family: str) -> None:
     subject = subject_of(family)
@@ -125,6 +126,7 @@ def test_heads_of_several_layers_weight_by_weight() -> None:
     torch.testing.assert_close(held.seen(weights, EVERY), weights.double(), atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "llama", "t5"])
 def test_what_is_found_lies_within_epsilon_and_is_as_far_as_is_said(family: str) -> None:
     """With a head for every site the weights that are shown are those that were put there."""
@@ -204,6 +206,7 @@ def test_the_adversary_of_one_head_in_a_lower_layer_climbs_by_gradients() -> Non
     assert sum(joint[place] for place in judged) >= sum(last[place] for place in judged) - 1e-6
 
 
+@pytest.mark.slow
 def test_what_cannot_be_searched_is_said() -> None:
     model, _ = classifier(Architecture(embedding=5), SPLIT)
     assert "Transformers" in str(JointAdversary().objection(model, has_rationale=False))

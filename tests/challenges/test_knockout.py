@@ -78,6 +78,7 @@ def literal(subject: Pretrained, row: int, word: int, challenge: Knockout, numbe
     return subject.logits(alone, edits)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "challenge", "numbers"),
     [
@@ -266,6 +267,7 @@ def test_what_cannot_be_knocked_out_is_said() -> None:
     assert "changes" not in Knockout(per_token=False).examine(examined(bert)).column_names
 
 
+@pytest.mark.slow
 def test_an_audit_shows_its_measures(tmp_path) -> None:
     import attentest
 

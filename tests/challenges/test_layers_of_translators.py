@@ -93,6 +93,7 @@ def test_with_nothing_replaced_it_says_what_it_says_and_one_row_reads_as_among_o
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", REPLACEMENTS)
 def test_writing_step_by_step_draws_what_writing_all_at_once_draws(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, batch, replacement = transformer(VOCABULARY), batch_of(), Replacement(how, 2, "y")

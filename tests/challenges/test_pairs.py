@@ -41,6 +41,7 @@ def examination(head: str, query: str, attention: str = "additive", classes: int
     return Examination(model, batch, model.read(batch), 0, tokens, marks, second=second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("head", "query", "attention", "classes"), [
     ("softmax", "separate", "additive", 3),
     ("joint", "separate", "dot", 2),

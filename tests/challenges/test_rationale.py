@@ -54,6 +54,7 @@ def examination(split: Split, people: bool = True) -> Examination:
     return Examination(model, batch, reading, 0, tokens, flags, marks="human", annotations=known)
 
 
+@pytest.mark.slow
 def test_the_human_ceiling_equals_a_loop_over_people_with_scikit_learn():
     split = annotated_split()
     with torch.no_grad():

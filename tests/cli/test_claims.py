@@ -51,6 +51,7 @@ def runs(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_without_a_paper_all_are_listed(run: Run) -> None:
     code, out, err = run("claims")
     assert code == 0, err
@@ -58,6 +59,7 @@ def test_without_a_paper_all_are_listed(run: Run) -> None:
     assert "wiegreffe_pinter_2019" in out
 
 
+@pytest.mark.slow
 def test_the_runs_here_are_compared_and_named(run: Run, runs: Path) -> None:
     code, out, err = run("claims", JAIN)
     assert code == 0, err
@@ -67,6 +69,7 @@ def test_the_runs_here_are_compared_and_named(run: Run, runs: Path) -> None:
     assert "Not like for like" in out
 
 
+@pytest.mark.slow
 def test_claims_are_written_as_csv_page_and_json(run: Run, runs: Path, tmp_path: Path) -> None:
     code, out, err = run("claims", JAIN, "--csv", "c.csv", "--page", "c.html")
     assert code == 0, err
@@ -80,6 +83,7 @@ def test_claims_are_written_as_csv_page_and_json(run: Run, runs: Path, tmp_path:
     assert json.loads(out) == rows
 
 
+@pytest.mark.slow
 def test_claims_can_be_narrowed_by_table_corpus_and_status(run: Run, runs: Path) -> None:
     def rows(*options: str) -> list[dict[str, str]]:
         code, out, err = run("claims", JAIN, "--json", *options)
@@ -96,6 +100,7 @@ def test_claims_can_be_narrowed_by_table_corpus_and_status(run: Run, runs: Path)
     assert {row["status"] for row in misses} == {"differs"}
 
 
+@pytest.mark.slow
 def test_without_runs_the_table_that_comes_with_attentest_is_shown_and_named(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +137,7 @@ def test_mistakes_are_one_line_and_exit_code_two(run: Run, arguments: list[str],
         assert words in err
 
 
+@pytest.mark.slow
 def test_the_headline_comes_first_and_goes_into_a_file_of_its_own(run: Run, tmp_path: Path) -> None:
     root = tmp_path / "runs"
     cells = [
@@ -190,6 +196,7 @@ def test_what_cannot_be_reproduced_is_said_before_any_work() -> None:
         reproducible(JAIN, "7")
 
 
+@pytest.mark.slow
 def test_claims_are_quick_because_they_import_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys; sys.argv = ['attentest', 'claims', 'jain_wallace_2019']\n"

@@ -105,6 +105,7 @@ def test_quiet_prints_the_headline_and_where_things_are(run, tmp_path):
     assert len(out.strip().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_train_then_audit_the_model_on_new_texts(run, tmp_path):
     data = write_csv(tmp_path / "d.csv", reviews(classes=("no", "yes")))
     code, out, err = run("train", "--data", data, *FAST)
@@ -210,6 +211,7 @@ def test_wrong_words_give_one_clear_line_and_exit_code_two(run, arguments, said)
     fails_in_one_line(run(*arguments), *said)
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_named_before_any_work(run, tmp_path):
     (tmp_path / "file").write_text("in the way")
     fails_in_one_line(run("audit", "--runs", tmp_path / "file" / "runs", *FAST), "Cannot create the folder")

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cli.test_cli import fails_in_one_line, run
 
 from attentest.data.corpora import CORPORA
@@ -13,6 +14,7 @@ from attentest.data.files import corpus_from_files
 __all__ = ["run"]
 
 
+@pytest.mark.slow
 def test_the_example_is_a_file_to_audit_and_overwrites_none(run: Any, tmp_path: Path) -> None:
     code, out, _ = run("example")
     assert code == 0

@@ -42,6 +42,7 @@ def test_a_text_is_explained_in_print_and_as_a_page(run, audited):
     assert "Which words mattered?" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_same_question_again_is_the_same_page_and_another_is_another(run, audited):
     pages = {
         run("explain", TEXT, "--runs", audited[0], *more)[1].splitlines()[-1] for more in ((), (), ("--target", "bad"))
@@ -114,6 +115,7 @@ def test_wrong_words_give_one_clear_line(run, audited, arguments, said):
     fails_in_one_line(run("explain", *arguments, "--runs", audited[0]), *said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["s.jsonl", "s.json", "s.safetensors", "s.npz"])
 def test_exported_scores_can_be_imported_and_judged(run, audited, tmp_path, file):
     runs, data = audited
@@ -134,6 +136,7 @@ def test_exported_scores_can_be_imported_and_judged(run, audited, tmp_path, file
     assert [measure["value"] for measure in taus] == [pytest.approx(1)]
 
 
+@pytest.mark.slow
 def test_a_run_with_imported_scores_can_still_be_shown_and_audited(run, audited):
     runs, data = audited
     assert run("scores", "export", "latest", "--out", "a.jsonl", "--runs", runs)[0] == 0

@@ -47,6 +47,7 @@ def test_a_file_of_pairs_is_audited_by_every_challenge_and_shown_with_both_texts
     assert "is it yes" in page
 
 
+@pytest.mark.slow
 def test_stories_need_no_download(run, tmp_path):
     corpus = "stories-1(train=60, dev=20, test=20)"
     code, out, err = run("audit", "--corpus", corpus, *SMALL, "--query", "shared", "--challenge", "rationale", "-q")
@@ -56,6 +57,7 @@ def test_stories_need_no_download(run, tmp_path):
     assert "Report" in out
 
 
+@pytest.mark.slow
 def test_a_trained_model_of_pairs_meets_new_pairs_and_nothing_else(run, tmp_path):
     data = pairs_csv(tmp_path / "pairs.csv")
     code, _, err = run("train", "--data", data, *COLUMNS, *FAST, "--head", "joint_tanh", "--query", "conditional")
@@ -70,6 +72,7 @@ def test_a_trained_model_of_pairs_meets_new_pairs_and_nothing_else(run, tmp_path
     fails_in_one_line(run(*asked, "--data", single), "pairs of texts")
 
 
+@pytest.mark.slow
 def test_a_pair_is_explained_with_its_second_text(run, tmp_path):
     data = pairs_csv(tmp_path / "pairs.csv")
     assert run("train", "--data", data, *COLUMNS, *FAST)[0] == 0

@@ -80,6 +80,7 @@ def test_fine_tuning_is_refused_before_weights_are_loaded(run: Any, checkpoint: 
     fails_in_one_line(run("fine-tune", checkpoint, "--data", "one.csv", "--to", "new"), "one class only")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

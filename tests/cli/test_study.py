@@ -40,6 +40,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return run
 
 
+@pytest.mark.slow
 def test_a_study_is_planned_run_listed_and_not_run_again(typed, tmp_path):
     code, out, _ = typed("study", "run", "tiny.toml", "--dry-run")
     assert code == 0

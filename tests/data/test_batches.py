@@ -46,6 +46,7 @@ def same(one: Sequences, two: Sequences) -> bool:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts, st.data())
 def test_a_batch_is_what_a_slow_loop_makes(lists: list[list[str]], data: st.DataObject) -> None:
@@ -65,6 +66,7 @@ def rows_of(batches: list[Batch]) -> list[int]:
     return [row for batch in batches for row in batch.rows.tolist()]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts, st.integers(1, 60), st.integers(1, 50))
 def test_buckets_hold_every_row_once_and_keep_to_the_budget(lists: list[list[str]], budget: int, chunk: int) -> None:
@@ -85,6 +87,7 @@ def test_inside_a_chunk_lengths_only_grow(lists: list[list[str]]) -> None:
         assert lengths == sorted(lengths)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts, st.integers(1, 7), st.integers(1, 4), st.integers(0, 3))
 def test_an_epoch_holds_every_row_once(lists: list[list[str]], size: int, pool: int, seed: int) -> None:

@@ -141,6 +141,7 @@ def test_hash_order_is_the_same_in_one_pass_or_many() -> None:
     assert [row["id"] for row in whole] == sorted((row["id"] for row in rows), key=shuffled)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.integers(0, 2), min_size=30, max_size=80).filter(lambda y: min(Counter(y).values()) > 4),

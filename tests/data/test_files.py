@@ -177,6 +177,7 @@ def test_one_token_texts_stay_and_options_are_passed_on(tmp_path: Path) -> None:
 texts = st.text(st.characters(blacklist_characters="\0\r", blacklist_categories=["Cs"]), max_size=30)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(texts, min_size=1, max_size=8), st.sampled_from(["csv", "tsv", "jsonl", "parquet"]))
 def test_odd_text_is_kept_or_counted(tmp_path_factory: pytest.TempPathFactory, odd: list[str], suffix: str) -> None:

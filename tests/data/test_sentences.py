@@ -74,6 +74,7 @@ def test_sentences_cover_their_text_and_none_is_empty_or_without_a_word_that_it_
                 assert any(any(map(str.isalnum, token)) for token in tokens[a:b])
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(TOKENS, min_size=1, max_size=12), min_size=1, max_size=6))
 def test_a_text_is_cut_the_same_whatever_stands_beside_it(texts):
     together = sentence_lengths(pa.array(texts))[0].to_pylist()

@@ -42,6 +42,7 @@ def test_every_class_reaches_every_split_in_proportion(sizes: list[int]) -> None
             assert abs(counts[f"class {i}"] - share) < 1 or counts[f"class {i}"] == 1 or size < 10
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(class_sizes, st.randoms(use_true_random=False), st.integers(0, 9))
 def test_the_order_of_the_rows_does_not_matter(sizes: list[int], random: object, seed: int) -> None:
@@ -114,6 +115,7 @@ def test_rows_of_one_text_are_in_one_split_whatever_their_labels(rows: list[tupl
     assert sum(map(len, held)) == len(set(texts))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 400), st.randoms(use_true_random=False))
 def test_a_row_keeps_its_place_when_others_are_added_or_moved(added: int, random: object) -> None:

@@ -77,6 +77,7 @@ def test_coverage_counts_types_and_tokens(tmp_path: Path) -> None:
     assert load_vectors(tmp_path / "glove.txt", VOCABULARY).tokens is None
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @pytest.mark.parametrize("missing", ["normal", "zero"])
 @given(rows=st.lists(st.lists(st.floats(-9, 9, width=16), min_size=3, max_size=3), min_size=1, max_size=5))

@@ -43,6 +43,7 @@ def test_the_special_words_come_first() -> None:
     assert len(vocabulary) == 5
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts, texts)
 def test_encoding_is_a_lookup_per_token(seen: list[list[str]], lists: list[list[str]]) -> None:
@@ -54,6 +55,7 @@ def test_encoding_is_a_lookup_per_token(seen: list[list[str]], lists: list[list[
         assert values[offsets[i] : offsets[i + 1]].tolist() == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts)
 def test_known_words_survive_a_round_trip(lists: list[list[str]]) -> None:
@@ -63,6 +65,7 @@ def test_known_words_survive_a_round_trip(lists: list[list[str]]) -> None:
     assert vocabulary.decode(values.tolist()) == [token for tokens in lists for token in tokens]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts, st.integers(0, 8), st.integers(0, 8))
 def test_slices_and_chunks_are_encoded_like_their_rows(lists: list[list[str]], start: int, length: int) -> None:

@@ -50,6 +50,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_python_s_hash_seed(tmp_path
     assert hashlib.sha256((tmp_path / "other.npz").read_bytes()).hexdigest() not in sums
 
 
+@pytest.mark.slow
 def test_words_that_occur_together_come_to_lie_together(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     from attentest.data.corpus import Corpus, Provenance, Split

@@ -53,6 +53,7 @@ def shares(found: Attribution, *names: str) -> Tensor:
     return torch.stack([found.certificate[name] for name in names]).sum(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [*FAMILIES, *LANGUAGE])
 def test_shares_of_words_frame_positions_and_biases_add_up_to_the_logit(family: str) -> None:
     found, logits = explained(subject_of(moved(family)))
@@ -240,6 +241,7 @@ class First(nn.Module):
         return torch.cat([Cubed.apply(given[:1]), given[1:]])
 
 
+@pytest.mark.slow
 def test_a_text_that_does_not_add_up_is_not_made_up_for_by_others() -> None:
     subject = subject_of(moved("bert"))
     model = subject.model

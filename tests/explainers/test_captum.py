@@ -28,6 +28,7 @@ SAME = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)
 @pytest.mark.parametrize(("theirs", "ours"), SAME)
@@ -58,6 +59,7 @@ def test_captums_drawn_methods_come_near_what_they_estimate(theirs, ours, apart,
     assert float((found - expected).abs().max()) < apart * float(expected.abs().max())
 
 
+@pytest.mark.slow
 def test_captums_lime_ranks_as_shapley_values_do():
     model, batch, reading = made("average(hidden=8)", low=5, high=8, count=6)
     found = Captum("Lime", n_samples=300).scores(model, batch, reading)

@@ -50,6 +50,7 @@ def shapley(of, count: int) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 @PRESENT
 @pytest.mark.parametrize("classes", [2, 3])
 def test_short_texts_get_their_exact_shapley_values(encoder, classes):

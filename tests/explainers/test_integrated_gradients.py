@@ -17,6 +17,7 @@ from attentest.models import lines
 from attentest.models.lines import line_through
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)
 @pytest.mark.parametrize("baselines", ["zero", "mean", "mask"])
@@ -118,6 +119,7 @@ def test_a_way_that_does_not_end_at_the_models_own_output_is_not_complete(path, 
     assert torch.all(found["completeness_gap"][some] > 0.01 * found["difference"][some].abs())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)
 def test_how_much_goes_into_one_pass_changes_nothing(encoder):
     model, batch, reading = made(encoder, 3)

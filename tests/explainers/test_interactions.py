@@ -91,6 +91,7 @@ def test_tokens_of_an_additive_model_do_not_interact(method):
         assert torch.allclose(own, expected.double(), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["delete", "zero"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_pairwise_occlusion_equals_a_loop_over_pairs(mode, classes):
@@ -179,6 +180,7 @@ def test_a_kink_leaves_a_gap_that_the_certificate_shows_and_more_steps_are_not_w
     assert float(certificate["steps"].max()) <= 128
 
 
+@pytest.mark.slow
 def test_steps_are_doubled_for_the_texts_that_do_not_add_up():
     _, model, batch, reading = made("bilstm(hidden=5)")
     few = IntegratedHessians(n_steps=2, most_steps=2).explain(model, batch, reading)

@@ -54,6 +54,7 @@ def test_replacing_each_token_with_shared_work_equals_reading_each_replaced_text
         assert torch.allclose(found[here, t], expected[here], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["margin", "probability"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)

@@ -78,6 +78,7 @@ assert (found.lower <= found.upper).all()
     assert done.returncode == 0, done.stderr[-400:]
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=30)
 def test_two_outcomes_have_one_answer(seed: int) -> None:
@@ -160,6 +161,7 @@ def test_one_token_cannot_move_and_no_tokens_are_undefined() -> None:
     assert found.upper[2] > 0
 
 
+@pytest.mark.slow
 def test_long_texts_are_bounded_without_their_triples() -> None:
     batch = ragged(2, batch=3, shortest=60, longest=90)
     z = noise_like(batch, 3)

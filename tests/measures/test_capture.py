@@ -28,6 +28,7 @@ scores = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(scores, st.integers(1, 4))
 def test_capture_equals_its_definition(pairs, k):

@@ -71,6 +71,7 @@ def test_people_against_one_another_equal_a_loop_over_pairs(made):
         same(found, row, pairs)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(annotated())
 def test_one_person_against_most_of_the_others_equals_a_loop(made):
@@ -86,6 +87,7 @@ def test_one_person_against_most_of_the_others_equals_a_loop(made):
         same(found, row, pairs)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(annotated())
 def test_scores_against_each_person_equal_a_loop(made):

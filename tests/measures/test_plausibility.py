@@ -77,6 +77,7 @@ def test_overlap_and_area_equal_scikit_learn(made):
         assert float(area[row]) == pytest.approx(auc(recall, precision))
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(texts())
 def test_matching_spans_equal_a_loop_over_them(made):

@@ -77,6 +77,7 @@ def same(ours: torch.Tensor, expected: list[float], tolerance: float = 1e-12) ->
     np.testing.assert_allclose(ours.numpy(), expected, rtol=0, atol=tolerance)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_kendall_counts_pairs(seed: int) -> None:
     batch, x, y = scores(seed, shortest=0)
@@ -153,6 +154,7 @@ def test_float32_scores_give_the_same_tau_as_their_float64_copies() -> None:
     assert torch.equal(narrow.tau, wide.tau)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_spearman_is_scipys(seed: int) -> None:
     batch, x, y = scores(seed, shortest=2)
@@ -184,6 +186,7 @@ def test_equal_orders_overlap_completely_and_ties_go_to_the_lowest_index() -> No
     assert float(top_k_overlap(x, torch.tensor([[9.0, 0.0, 8.0, 0.0]]), mask, 2)) == 1
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_average_precision_is_scikit_learns(seed: int) -> None:
     batch, x, y = scores(seed)
@@ -204,6 +207,7 @@ def test_average_precision_is_one_where_all_and_undefined_where_none_is_relevant
     assert value[1:].isnan().all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=30)
 def test_padding_and_the_order_of_the_batch_change_nothing(seed: int) -> None:

@@ -72,6 +72,7 @@ def test_both_searches_walk_the_literal_path(outcomes: int, k: int, steps: int) 
         torch.testing.assert_close(found.change, change, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_any_differentiable_decoder_can_be_searched() -> None:
     rows, z, noise = scene(3, 2)
 

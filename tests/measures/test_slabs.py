@@ -59,6 +59,7 @@ def test_an_outcome_that_may_vanish_bounds_nothing_from_its_side() -> None:
     assert np.isinf(high).tolist() == [False, True, True, True, True, False]
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from([3, FEW, FEW + 1, 12, 40]), st.sampled_from([0.01, 0.05, 0.3]))
 @settings(max_examples=30, deadline=None)
 def test_every_attention_within_epsilon_lies_in_every_slab(seed: int, outcomes: int, epsilon: float) -> None:

@@ -120,6 +120,7 @@ def test_the_weights_attain_the_divergence_and_keep_the_prediction(seed: int, ep
     )
 
 
+@pytest.mark.slow
 @given(SEEDS, st.sampled_from([0.01, 0.05, 0.3]))
 @settings(max_examples=40)
 def test_linear_algebra_finds_no_better_vertex(seed: int, epsilon: float) -> None:
@@ -144,6 +145,7 @@ def test_a_dense_grid_comes_close_and_never_beats_it(seed: int) -> None:
     assert best - 1e-9 <= found <= best + 0.03
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60)
 def test_no_feasible_attention_differs_more(seed: int) -> None:
@@ -160,6 +162,7 @@ def test_no_feasible_attention_differs_more(seed: int) -> None:
         assert (reached <= found.divergence[row] + 1e-9).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=40)
 def test_padding_and_the_order_of_the_batch_change_nothing(seed: int) -> None:
@@ -175,6 +178,7 @@ def test_padding_and_the_order_of_the_batch_change_nothing(seed: int) -> None:
     assert torch.equal(wider.second - 2, before.second)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=30)
 def test_more_room_never_hurts_and_all_room_is_the_unconstrained_maximum(seed: int) -> None:
@@ -266,6 +270,7 @@ def test_long_texts_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None
     assert torch.equal(strongest_adversary(weights, z, batch.mask, 0.01).divergence, whole.divergence)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=40)
 def test_diverse_adversaries_share_no_token_and_come_best_first(seed: int) -> None:

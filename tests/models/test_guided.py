@@ -93,6 +93,7 @@ def test_it_is_trained_by_the_one_loop_and_leaves_its_guide_as_it_was():
         assert torch.equal(now, then), "attention that is not used is not trained"
 
 
+@pytest.mark.slow
 def test_uniform_weights_from_a_guide_are_uniform_attention():
     vocabulary, encoded = encoded_corpus()
     flat = Architecture(WORDS.encoder, ATTENTIONS.parse("uniform"), embedding=8)

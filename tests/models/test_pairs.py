@@ -60,6 +60,7 @@ def test_a_reading_does_not_depend_on_the_batch_around_it(encoder, attention, he
             assert torch.allclose(together.logits[row], alone.logits[0], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "attention", "head", "query"), [k for k in KINDS if k in FEW or k[2] == "joint"])
 def test_deleting_each_token_of_either_text_equals_encoding_every_shortened_pair(encoder, attention, head, query):
     split = made_up_pairs(low=2)
@@ -192,6 +193,7 @@ def test_under_uniform_weights_a_head_that_sees_the_context_alone_cannot_see_the
     assert same != sees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FEW)
 @pytest.mark.parametrize("method", ["gradient", "gradient_x_input", "integrated_gradients", "occlusion", "lrp"])
 def test_explainers_give_a_pair_alone_the_scores_it_has_among_others(kind, method):

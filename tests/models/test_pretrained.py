@@ -63,6 +63,7 @@ def test_own_weights_put_back_reproduce_the_output_at_every_site(family: str) ->
         torch.testing.assert_close(again, reading.logits, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_reading_is_what_the_library_shows(family: str) -> None:
     """Weights of every head against the library's own eager attention, words' pieces added up by hand."""
     answers = ["word1", "word2"] if family in LANGUAGE else None
@@ -299,6 +300,7 @@ def attentions(draw: st.DrawFn):
     return site, layout, weights, new / new.sum(-1, keepdim=True), allowed
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(attentions())
 def test_every_row_stays_a_distribution(made) -> None:

@@ -116,6 +116,7 @@ def traced(subject: Pretrained, path: str, batch: Batch = BATCH) -> tuple[Tensor
     return at_embeddings, at_states, reading.states.detach()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_slopes_at_embeddings_are_the_librarys_at_every_site(family: str, path: str, softmax: dict[str, bool]) -> None:
     subject, eager = models(family)
@@ -145,6 +146,7 @@ def test_slopes_at_embeddings_are_the_differences_of_the_librarys_outputs(family
             torch.testing.assert_close(found, wanted, atol=1e-6, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_slopes_at_states_are_differences_at_every_site(family: str, path: str) -> None:
     """A state that is shifted shifts the values of its word's pieces, in the site's heads and in no others."""

@@ -86,6 +86,7 @@ def test_parts_are_the_whole(rows: int, room: int, kept: int, heard: list[bool])
         assert torch.equal(in_parts(compute, leaf, room=room, kept=kept), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [*FAMILIES, *LANGUAGE])
 def test_a_small_budget_gives_the_same_logits_and_slopes(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     subject, weights = subject_of(family), drawn(3)
@@ -133,6 +134,7 @@ class _Kept:
         self.live.change(self.value, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["layer 1", "layer 2", "layer 3 row all", "layer 3"])
 def test_no_more_is_alive_than_the_budget(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
     subject = subject_of("bert")

@@ -120,6 +120,7 @@ def test_a_damaged_index_is_refused_in_one_line(checkpoint: Path, text: str) -> 
         load_checkpoint(checkpoint)
 
 
+@pytest.mark.slow
 def test_without_the_library_what_to_install_is_said(
     run: Any, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ def test_the_log_mean_is_the_slope_of_exp_between_two_numbers(x, y):
     assert found == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, st.booleans()), min_size=1, max_size=6))
 def test_softmax_and_log_sum_exp_keep_the_whole_difference(numbers):
     before, after = (torch.tensor([[n[side] for n in numbers]], dtype=torch.float64) for side in (0, 1))

@@ -138,6 +138,7 @@ def test_one_step_at_a_time_equals_all_at_once(attention: str, monkeypatch: pyte
     model.translate(target.text, target.keys, beam=1)
 
 
+@pytest.mark.slow
 def test_beam_search_finds_what_reading_says_is_likely() -> None:
     model, batch = transformer(), batch_of()
     assert batch.target is not None
@@ -209,6 +210,7 @@ def test_later_words_do_not_matter() -> None:
     assert (read(model, other)[late] - before[late]).abs().amax(-1).min() > 1e-4
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.permutations(range(len(SPLIT))), st.integers(1, len(SPLIT)), st.sampled_from(["dot", "uniform", "random"]))
 def test_neither_padding_nor_the_rest_of_the_batch_matters(order: list[int], count: int, attention: str) -> None:
@@ -305,6 +307,7 @@ def test_random_attention_draws_for_every_head_and_step() -> None:
     )
 
 
+@pytest.mark.slow
 def test_parts_are_layers_that_can_be_drawn_anew() -> None:
     model, batch = transformer(), batch_of()
     assert model.parts[:4] == ("decoder_3", "decoder_2", "decoder_1", "encoder_3")
@@ -327,6 +330,7 @@ def test_a_saved_one_is_loaded_with_the_same_output(attention: str, tmp_path: Pa
     torch.testing.assert_close(read(again, batch_of()), read(model, batch_of()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["dot", "uniform", "random"])
 def test_the_loop_trains_it(attention: str) -> None:
     model = transformer(attention, seed=3)

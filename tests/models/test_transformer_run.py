@@ -23,6 +23,7 @@ def corpus() -> Corpus:
     return Corpus("made-up", ("translation",), splits, Provenance("made up", "none"), task="translate")
 
 
+@pytest.mark.slow
 def test_what_was_left_as_usual_becomes_the_transformers_own() -> None:
     run = describe_run(corpus=corpus(), decoder="transformer_base")
     made = run.architecture

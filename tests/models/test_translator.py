@@ -141,6 +141,7 @@ def likelihood(model, batch, sentence, words):
     return total / (len(words) + 1)
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_a_wide_beam_finds_the_most_likely_words():
     model, encoded = made(*KINDS[0], count=4)
@@ -185,6 +186,7 @@ def test_other_weights_are_put_in_their_place_at_every_step():
         model.translate(target.text, target.keys, beam=0)
 
 
+@pytest.mark.slow
 def test_the_one_loop_trains_it_and_the_same_weights_come_back_from_disk(tmp_path):
     model, encoded = made("bahdanau(hidden=10, dropout=0.1)", "additive", count=12)
     training = Training(epochs=8, batch_size=4, learning_rate=0.03, balance_classes=False, smoothing=0.1, warmup=5)

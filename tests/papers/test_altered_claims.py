@@ -41,6 +41,7 @@ def direction(outcomes: Sequence[Outcome], name: str, corpus: str = "") -> Outco
     )
 
 
+@pytest.mark.slow
 def test_a_change_of_accuracy_is_computed_by_what_its_group_says(tmp_path: Path) -> None:
     outcomes = evaluate(VASHISHTH, pairs(tmp_path, trained=0.35, altered=0.2))
     for group, ours in (
@@ -60,6 +61,7 @@ def test_a_change_of_accuracy_is_computed_by_what_its_group_says(tmp_path: Path)
     assert figure(outcomes, "bAbI 1", "bahdanau_2015", "accuracy").ours == pytest.approx(80)
 
 
+@pytest.mark.slow
 def test_the_papers_head_alone_is_matched_and_a_control_is_no_figure(tmp_path: Path) -> None:
     only_control = pairs(tmp_path, head="joint", trained=0.75)
     outcomes = evaluate(VASHISHTH, only_control)

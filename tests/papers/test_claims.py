@@ -226,6 +226,7 @@ def test_a_mistake_in_the_figures_is_named_with_its_line(column: str, cell: str,
     assert said in str(caught.value)
 
 
+@pytest.mark.slow
 def test_claims_are_evaluated_without_torch() -> None:
     code = (
         "import sys, attentest.papers.outcome_files, attentest.report.claims_page\n"

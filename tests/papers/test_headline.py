@@ -83,6 +83,7 @@ def test_the_room_that_a_control_has_to_lose_is_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_losses_are_shares_of_what_a_model_knows_above_chance(tmp_path: Path) -> None:
     def cells(head: str, own: float, trained: float) -> list[MadeUpCell]:
         made = [{"corpus": "babi-1", "seed": seed, "head": head, "own": own} for seed in range(3)]

@@ -83,6 +83,7 @@ def test_a_miss_lowers_the_rate_and_is_listed_as_a_miss(tmp_path: Path) -> None:
     assert rate(outcomes).agree <= len(compared) - len(misses)
 
 
+@pytest.mark.slow
 def test_the_figure_is_the_mean_over_seeds_with_its_range(tmp_path: Path) -> None:
     cells = [cell(tmp_path, seed=s, tau=t) for s, t in enumerate((0.30, 0.36, 0.48))]
     found = figure(evaluate(JAIN, cells), "tau_gradient", "0")
@@ -97,6 +98,7 @@ def test_the_figure_is_the_mean_over_seeds_with_its_range(tmp_path: Path) -> Non
     assert (found.attentest, found.torch, found.device) == ("0.1.0", "2.13.0", "cpu (x86_64)")
 
 
+@pytest.mark.slow
 def test_the_order_of_the_cells_does_not_matter(tmp_path: Path) -> None:
     cells = [cell(tmp_path, seed=s, tau=0.3 + 0.05 * s, instances=60) for s in range(3)]
     assert repr(evaluate(JAIN, cells)) == repr(evaluate(JAIN, cells[::-1]))

@@ -45,6 +45,7 @@ def test_the_sentence_shown_is_the_one_in_the_middle() -> None:
     assert shown_sentence(Findings("alignment", (), findings({"c": 1}).table.slice(0, 0))) is None
 
 
+@pytest.mark.slow
 def test_every_word_and_every_given_link_is_drawn() -> None:
     drawn = svg(alignment_map(findings({"d": 2}), "d"))
     for word in (*WORDS[:9], *(f"w{step}" for step in range(9)), "given link", "highest score", "attention"):

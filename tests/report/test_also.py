@@ -95,6 +95,7 @@ def test_a_run_that_asked_nothing_that_decides_says_so_and_shows_what_it_measure
     assert record_of(asked, verdict)["verdict"]["also"][0]["words"] == "share of correct predictions, own attention"
 
 
+@pytest.mark.slow
 def test_the_page_shows_it_before_the_figures(small_run: RunFolder, asked: RunFolder) -> None:
     html = page(small_run, replace(made_up_verdict(), also=judge(asked).also))
     assert html.index(ALSO) < html.index("The figures")

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.made_up_verdict import made_up_verdict
@@ -42,6 +43,7 @@ GOALS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(LINES_OF_EVIDENCE, GOALS, st.text("abc ", min_size=1, max_size=150), SENTENCES)
 def test_the_answer_is_short_and_keeps_what_speaks_against(
     lines: tuple[Line, ...], goals: list[Goal], headline: str, steps: list[str]

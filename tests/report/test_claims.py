@@ -101,6 +101,7 @@ def test_a_direction_with_a_mark_shows_what_was_measured_beside_it(view: View) -
         assert f"{measured:.3f} against the mark" in outcome.also
 
 
+@pytest.mark.slow
 def test_released_figures_and_those_without_ours_are_counted_unless_asked_for(view: View) -> None:
     brief, whole = render(claims_table(view)), render(claims_table(view, everything=True))
     assert "'--table \"released results\"' lists them" in " ".join(brief.split())
@@ -174,6 +175,7 @@ def test_the_same_outcomes_give_the_same_page(view: View) -> None:
     assert claims_page(view) == claims_page(view)
 
 
+@pytest.mark.slow
 def test_a_paper_without_runs_or_figures_has_its_page_too() -> None:
     for name in (JAIN, "wiegreffe_pinter_2019"):
         empty = View(load_claims(name), evaluate(name))
@@ -183,6 +185,7 @@ def test_a_paper_without_runs_or_figures_has_its_page_too() -> None:
         assert render(claims_table(empty))
 
 
+@pytest.mark.slow
 def test_the_scatter_draws_every_compared_figure_that_has_a_scale(view: View) -> None:
     panels = drawn(view)
     assert set(panels) == {rule.panel for rule in view.claims.rules.measures.values() if rule.panel}

@@ -95,6 +95,7 @@ def test_every_figure_renders_to_svg_that_is_well_formed() -> None:
         assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
 
 
+@pytest.mark.slow
 def test_texts_that_never_flip_leave_boxes_empty_and_are_counted_beside_them() -> None:
     found = flip_sets(never=True)
     for chart in (flip_set_boxes(found), times_smallest_boxes(found), times_smallest_boxes(found, "counted")):

@@ -116,6 +116,7 @@ def test_points_are_thinned_out_by_id_and_not_by_the_order_of_rows(
     assert sorted(map(str, once)) == sorted(map(str, again))
 
 
+@pytest.mark.slow
 def test_medians_and_counts_stand_on_all_rows_however_few_points_are_drawn(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +144,7 @@ def test_the_medians_of_the_permutation_figure_are_the_medians_of_the_findings(r
     assert [box["median"] for box in boxes[1:5]] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_histogram_shares_of_a_class_add_up_to_one(run: RunFolder) -> None:
     chart = figures.tau_histograms(run.findings("agreement"), palette_of(run))
     steps = [rows for rows in drawn(chart) if rows and "share" in rows[0]]
@@ -208,6 +210,7 @@ def test_the_overview_lists_attention_before_the_controls_with_its_interval(run:
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
 
 
+@pytest.mark.slow
 def test_where_the_bounds_meet_on_some_texts_only_no_figure_says_certified(run: RunFolder) -> None:
     found = run.findings("adversary")
     place = found.table.column_names.index("certified")

@@ -18,6 +18,7 @@ def points_of(chart: Any) -> list[dict[str, Any]]:
     return next(rows for rows in drawn(chart) if rows and "kind" in rows[0] and len({r["kind"] for r in rows}) > 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("texts", [2, 5, 200])
 def test_every_figure_renders_to_svg_that_is_well_formed(texts: int) -> None:
     found = make_four(texts)
@@ -45,6 +46,7 @@ def test_the_curve_holds_adversaries_seeds_and_uniform_weights() -> None:
     assert third["low"] <= third["y"] <= third["high"]
 
 
+@pytest.mark.slow
 def test_violins_stay_in_their_lanes_and_hold_every_judged_text() -> None:
     found = make_four(300)["seed_variance"]
     chart = seed_violins(found)

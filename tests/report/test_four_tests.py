@@ -127,6 +127,7 @@ def test_reach_lies_between_another_seed_and_the_largest_divergence() -> None:
     assert Reach.of(near_the_most["adversarial_training"], near_the_most["seed_variance"]) is None
 
 
+@pytest.mark.slow
 def test_a_curve_between_two_adversaries_settles_nothing_that_they_do_not() -> None:
     found = make_four(1500, tvd=(0.02, 0.02, 0.02, 0.2, 0.2), jsd=(0.1, 0.1, 0.1, 0.69, 0.69))
     reach = Reach.of(found["adversarial_training"], found["seed_variance"])

@@ -115,6 +115,7 @@ def test_a_verdict_names_three_readers_and_its_limits(finished):
     assert "provisional" in verdict.limits[-1]
 
 
+@pytest.mark.slow
 def test_few_texts_never_give_advice(tmp_path):
     verdict = judge(execute(small(limit=5), tmp_path))
     assert {line.tone for line in verdict.lines} <= {"unsettled", "context"}

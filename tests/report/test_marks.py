@@ -127,6 +127,7 @@ def test_the_figure_shows_what_another_person_reaches():
         assert words in text
 
 
+@pytest.mark.slow
 def test_a_real_run_on_a_corpus_that_people_marked_shows_the_ceiling_everywhere(tmp_path):
     challenge = Rationale(("attention", "gradient", "random"))
     run = execute(Run(annotated_corpus(), SMALL, Training(epochs=1), (challenge,)), tmp_path)
@@ -143,6 +144,7 @@ def test_a_real_run_on_a_corpus_that_people_marked_shows_the_ceiling_everywhere(
     assert max(map(len, shown.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_a_real_run_on_planted_marks_ranks_every_default_explainer(tmp_path):
     run = execute(small(challenges=(Rationale(),)), tmp_path)
     verdict = judge(run)
@@ -163,6 +165,7 @@ def test_a_run_without_the_challenge_has_no_table(tmp_path):
     assert marks_terminal(run) is None
 
 
+@pytest.mark.slow
 def test_ranking_against_marks_does_not_import_torch():
     code = "import sys, attentest.report.marks; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

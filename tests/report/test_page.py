@@ -158,6 +158,7 @@ def test_the_same_run_gives_the_same_page(run: RunFolder, report: Path) -> None:
     assert page(run, made_up_verdict()) == report.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_long_text_is_shown_as_an_excerpt_and_whole_on_request(make_run: Callable[..., RunFolder]) -> None:
     run = make_run(
         instances=12, longest=300, without=[name for name in MEASURES if name not in ("instances", "adversary")]
@@ -174,6 +175,7 @@ def test_the_page_copes_with_a_run_of_one_challenge_or_none(make_run: Callable[.
     assert "The run’s particulars" in page(run, made_up_verdict())
 
 
+@pytest.mark.slow
 def test_the_page_copes_with_texts_that_nobody_could_judge(make_run: Callable[..., RunFolder]) -> None:
     run = make_run(instances=6, longest=1)
     assert "No text could be judged, so nothing is drawn." in page(run, made_up_verdict())
@@ -203,11 +205,13 @@ def test_a_report_is_written_whole_in_place_and_small(run: RunFolder, report: Pa
     assert report.stat().st_size < 1_000_000
 
 
+@pytest.mark.slow
 def test_reporting_does_not_import_torch() -> None:
     code = "import sys, attentest.report.page, attentest.report.tables; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "words"), [("planted", "Which scores find the rationale?"), ("human", "This is plausibility")]
 )

@@ -234,6 +234,7 @@ def test_a_real_run_has_the_line_the_table_and_the_figure(tmp_path):
     assert Compared.of(run.findings(name)).ways == ["mask"]
 
 
+@pytest.mark.slow
 def test_ranking_explainers_does_not_import_torch():
     code = "import sys, attentest.report.saliency; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from attentest.report.study_results import groups_of
 from attentest.studies.describe import describe_run
 from attentest.studies.execute import execute
 
 
+@pytest.mark.slow
 def test_seeds_over_a_file_of_ones_own_are_averaged(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     rows = [f"film {n} is {('bad', 'good')[n % 2]},{n % 2}\n" for n in range(40)]

@@ -63,6 +63,7 @@ def test_of_many_classes_only_the_lowest_and_the_highest_are_listed(many_run: Ru
     assert block.count("class name") == 2
 
 
+@pytest.mark.slow
 def test_markup_and_escapes_in_strangers_names_are_shown_as_text(hostile_run: RunFolder) -> None:
     text = render(measures_table(hostile_run), width=200, colour=True)
     assert "[bold]" in text

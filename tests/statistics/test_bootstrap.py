@@ -82,6 +82,7 @@ def test_wilson_refuses_more_successes_than_trials() -> None:
         wilson(3, 2)
 
 
+@pytest.mark.slow
 def test_torch_is_not_needed() -> None:
     code = "import sys, attentest.statistics.bootstrap; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

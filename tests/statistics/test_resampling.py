@@ -38,6 +38,7 @@ def test_means_leave_out_what_is_not_there() -> None:
     assert np.allclose(means(values)(np.array([[1.0, 3.0, 5.0]])), [[1.75, math.nan]], equal_nan=True)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
 def test_f1_of_a_resample_is_that_of_the_drawn_instances(seed: int) -> None:
@@ -58,6 +59,7 @@ def test_f1_of_a_resample_is_that_of_the_drawn_instances(seed: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_roc_auc_is_exact_on_all_instances_and_near_in_resamples() -> None:
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 2, (2, 400))

@@ -211,6 +211,7 @@ def test_findings_can_be_queried_with_sql_and_a_wrong_query_names_the_tables(tmp
         query(run, "SELECT * FROM agreemnt")
 
 
+@pytest.mark.slow
 def test_findings_report_and_store_do_without_torch():
     code = (
         "import sys, attentest.store.query, attentest.store.summary, attentest.report.judge, attentest.report.page, "

@@ -43,6 +43,7 @@ def bleu_findings(count: int = 40) -> tuple[Findings, list[str], list[str], list
     return Findings("bleu", measures, table), references, own, other
 
 
+@pytest.mark.slow
 def test_bleu_is_sacrebleus_and_its_interval_that_of_resampled_sentences() -> None:
     findings, references, own, other = bleu_findings()
     before, after = (sacrebleu.corpus_bleu(t, [references], tokenize="none", force=True).score for t in (own, other))

@@ -53,6 +53,7 @@ def test_explainers_that_were_named_must_apply_also_where_they_are_the_usual_one
         describe_run(challenges=(f"faithfulness(explainers={explainers!r})",), **SMALL)
 
 
+@pytest.mark.slow
 def test_a_usual_challenge_that_was_named_must_apply(tmp_path: Path) -> None:
     path = tmp_path / "unmarked.csv"
     path.write_text("text,label\n" + "".join(f"word{n} is {n % 2},{n % 2}\n" for n in range(20)), encoding="utf-8")
@@ -73,6 +74,7 @@ def test_whether_a_challenge_was_named_decides_no_finding_and_no_id() -> None:
     assert named == usual
 
 
+@pytest.mark.slow
 def test_what_was_passed_over_is_still_refused_where_it_is_named_later(tmp_path: Path) -> None:
     trained = execute(describe_run(challenges=(), corpus="reviews(train=20, dev=6, test=6)", epochs=1), tmp_path)
     path = tmp_path / "unmarked.csv"

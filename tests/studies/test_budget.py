@@ -44,6 +44,7 @@ def of_400_seconds(monkeypatch):
     return asked
 
 
+@pytest.mark.slow
 def test_a_budget_examines_what_a_limit_of_as_many_texts_does_and_says_so(tmp_path, of_400_seconds):
     run, heard = small(challenges=ASKED, time=10_000.0), Heard()
     folder = execute(run, tmp_path / "time", began=time.monotonic(), progress=heard)

@@ -51,6 +51,7 @@ def wait_for(log: Path, lines: int, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_an_examination_killed_again_and_again_loses_at_most_the_batches_it_was_at(tmp_path, log, monkeypatch):
     run = run_of(*ASKED, Noted(0.1))
     in_small_batches(monkeypatch)
@@ -84,6 +85,7 @@ def test_an_examination_killed_again_and_again_loses_at_most_the_batches_it_was_
     assert int(said.split()[1]) >= 5, said
 
 
+@pytest.mark.slow
 def test_what_was_kept_of_an_examination_and_altered_since_is_examined_again(tmp_path, log, monkeypatch):
     run = run_of("uniform", Noted(), Failing(row=29))
     in_small_batches(monkeypatch)
@@ -100,6 +102,7 @@ def test_what_was_kept_of_an_examination_and_altered_since_is_examined_again(tmp
     assert bytes_of(again) == bytes_of(execute(run, tmp_path / "mended"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("by_user", [False, True])
 def test_a_challenge_that_fails_loses_only_itself_and_is_named(tmp_path, monkeypatch, by_user, workers):
@@ -141,6 +144,7 @@ def test_a_cell_whose_challenge_fails_is_failed_and_keeps_the_others_findings(tm
     assert "failing" in str(failure_of(tmp_path / run.id))
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle_of_a_batch_answers_at_once_and_keeps_what_was_done(tmp_path, log):
     root = tmp_path / "runs"
     train(run_of("uniform", Noted(0.1, forever_after=4)), root)

@@ -98,6 +98,7 @@ def test_pairs_of_texts(tmp_path: Path) -> None:
     assert [len(weights) for weights in frame["attention"]] == [len(text.split()) for text in TEXTS]
 
 
+@pytest.mark.slow
 def test_a_subject_of_ones_own(tmp_path: Path) -> None:
     subject = functions_of(seeded(lambda: Plain(nn.Linear(8, 2))))
     done = attentest.audit(

@@ -221,6 +221,7 @@ def test_cells_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert [cell.state for cell in plan(study, tmp_path / "one")] == ["done", "done"]
 
 
+@pytest.mark.slow
 def test_a_pack_carries_the_checkpoint_and_ids_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "data"))
     saved(tmp_path / "data" / "models" / "base", words_of_reviews())
@@ -290,6 +291,7 @@ def test_translations_and_texts_too_long_are_refused(checkpoint: Path, tmp_path:
         fine_tune(checkpoint, corpus, tmp_path / "to")
 
 
+@pytest.mark.slow
 def test_from_the_command_line(checkpoint: Path, tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     corpus = made_up_corpus()
@@ -337,6 +339,7 @@ def test_texts_that_a_fine_tuned_checkpoint_was_trained_on_are_counted(checkpoin
     assert run.seen_in_training() == 0
 
 
+@pytest.mark.slow
 def test_the_command_finds_a_bare_name_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "data"))
     kept = saved(tmp_path / "data" / "models" / "base", words_of_reviews())

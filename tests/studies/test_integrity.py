@@ -39,6 +39,7 @@ def whole(tmp_path_factory):
     return execute(run(), tmp_path_factory.mktemp("whole"))
 
 
+@pytest.mark.slow
 def test_every_one_of_a_hundred_flipped_bits_is_noticed_and_named(whole, tmp_path):
     chance = random.Random(0)
     names = ["run.json", *(f"findings/{name}.parquet" for name in whole.challenges)]

@@ -57,6 +57,7 @@ def test_the_highest_ranked_tokens_go_and_one_always_stays(by, share):
             assert after
 
 
+@pytest.mark.slow
 def test_ranks_are_the_order_of_the_scores_text_by_text(tmp_path):
     import torch
 
@@ -100,6 +101,7 @@ def test_a_run_after_removal_trains_the_first_model_once_and_is_worse_without_wh
     assert len(list(first[0].glob("ranks-*.npz"))) == 2
 
 
+@pytest.mark.slow
 def test_a_removal_is_reproduced_to_the_byte(tmp_path):
     removal = Removal("attention", 0.3, "delete")
     assert bytes_of(execute(run(removal), tmp_path / "a")) == bytes_of(execute(run(removal), tmp_path / "b"))

@@ -38,6 +38,7 @@ def bytes_of(folder) -> dict[str, str]:
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((folder.path / "findings").iterdir())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_run_leaves_findings_for_every_challenge_in_the_splits_order(tmp_path, classes):
     run = small(classes)
@@ -50,6 +51,7 @@ def test_a_run_leaves_findings_for_every_challenge_in_the_splits_order(tmp_path,
         assert table["predicted"].null_count == 0
 
 
+@pytest.mark.slow
 def test_the_same_run_again_computes_nothing_and_changes_nothing(tmp_path):
     folder = execute(small(), tmp_path)
     before = {p: p.stat().st_mtime_ns for p in folder.path.rglob("*") if p.is_file()}
@@ -58,6 +60,7 @@ def test_the_same_run_again_computes_nothing_and_changes_nothing(tmp_path):
     assert before == {p: p.stat().st_mtime_ns for p in folder.path.rglob("*") if p.is_file()}
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_same_fields_give_the_same_bytes(tmp_path):
     assert bytes_of(execute(small(), tmp_path / "a")) == bytes_of(execute(small(), tmp_path / "b"))
 
@@ -104,11 +107,13 @@ def test_every_field_that_matters_changes_the_id():
     assert len(ids) == 7
 
 
+@pytest.mark.slow
 def test_a_limit_examines_a_sample_that_depends_on_the_seed_alone(tmp_path):
     folder = execute(small(limit=9), tmp_path)
     assert folder.findings("instances").table.num_rows == 9
 
 
+@pytest.mark.slow
 def test_a_deleted_or_altered_file_is_noticed_and_computed_again(tmp_path):
     folder = execute(small(), tmp_path)
     before = bytes_of(folder)
@@ -120,6 +125,7 @@ def test_a_deleted_or_altered_file_is_noticed_and_computed_again(tmp_path):
     assert bytes_of(execute(small(), tmp_path)) == before
 
 
+@pytest.mark.slow
 def test_a_trained_model_can_be_audited_on_its_own(tmp_path):
     trained = train(small(), tmp_path)
     assert trained.challenges == []

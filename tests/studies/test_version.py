@@ -134,6 +134,7 @@ def test_what_a_module_does_on_import_counts_for_all_it_defines(package):
     assert now() != before
 
 
+@pytest.mark.slow
 def test_the_explainers_a_challenge_names_are_part_of_its_version():
     one = CHALLENGES.parse("agreement(pairs=('attention~gradient',))")
     two = CHALLENGES.parse("agreement(pairs=('attention~occlusion',))")
@@ -161,6 +162,7 @@ def copied(tmp_path):
     return folder, versions
 
 
+@pytest.mark.slow
 def test_a_touch_of_transformers_code_leaves_the_findings_of_an_lstm_valid(copied):
     folder, versions = copied
     before = versions()
@@ -172,6 +174,7 @@ def test_a_touch_of_transformers_code_leaves_the_findings_of_an_lstm_valid(copie
     assert versions() != before
 
 
+@pytest.mark.slow
 def test_a_moved_module_leaves_all_findings_valid(copied):
     folder, versions = copied
     before = versions()

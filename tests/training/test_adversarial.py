@@ -202,6 +202,7 @@ def apart(one, other, encoded):
 FAST = Training(epochs=6, batch_size=16, learning_rate=5e-3, patience=0)
 
 
+@pytest.mark.slow
 def test_an_adversary_of_weight_zero_is_nearer_than_another_seed_and_a_large_weight_drives_attention_away():
     vocabulary, encoded = reviews()
     base, _ = trained(vocabulary, encoded, FAST, 0)
@@ -215,6 +216,7 @@ def test_an_adversary_of_weight_zero_is_nearer_than_another_seed_and_a_large_wei
     assert chosen.score(imitator, encoded["dev"]) == pytest.approx(best_epoch(epochs).score)
 
 
+@pytest.mark.slow
 def test_an_adversary_sees_no_label():
     vocabulary, encoded = reviews()
     base, _ = trained(vocabulary, encoded, Training(epochs=1), 0)

@@ -27,6 +27,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path / "base"
 
 
+@pytest.mark.slow
 def test_it_learns_and_is_a_checkpoint_again(checkpoint: Path, tmp_path: Path) -> None:
     corpus = made_up_corpus(count=80)
     epochs = fine_tune(checkpoint, corpus, tmp_path / "tuned", training=TRAINING)

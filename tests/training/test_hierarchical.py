@@ -13,6 +13,7 @@ from attentest.models.network import build_network
 from attentest.training.loop import Training, fit, predict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ["bigru(hidden=8)", "convolution(filters=4)", "none"])
 def test_a_small_hierarchical_model_learns_made_up_reviews_and_attends_to_the_telling_sentence(encoder):
     train, dev = told(300, 0), told(80, 1)

@@ -29,6 +29,7 @@ def trained(attention: str, head: str, query: str = "separate", encoder: str = "
     return model, encoded["test"], float(right.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attention", "head", "query"), [
     ("additive", "softmax", "separate"),
     ("additive", "joint", "separate"),
@@ -39,6 +40,7 @@ def test_questions_are_learnt_by_asking(attention, head, query):
     assert trained(attention, head, query)[2] > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["uniform", "random"])
 def test_without_attention_a_head_that_does_not_see_the_query_cannot_answer(attention):
     assert trained(attention, "softmax", encoder="average(hidden=12)")[2] < 0.8

@@ -30,6 +30,7 @@ def trained(training: Training, classes: int = 2, seed: int = 0, architecture: A
     return model, encoded, epochs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_training_learns_a_telling_word(classes):
     model, encoded, _ = trained(Training(epochs=30, batch_size=8, learning_rate=5e-3, patience=0), classes)
@@ -158,6 +159,7 @@ def test_a_vocabulary_survives_and_a_broken_one_is_named(tmp_path):
         load_vocabulary(tmp_path / "v.json")
 
 
+@pytest.mark.slow
 def test_training_that_was_killed_after_an_epoch_goes_on_to_the_same_weights(tmp_path):
     from attentest.training.resume import Resume
 

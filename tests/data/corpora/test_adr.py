@@ -38,6 +38,7 @@ def test_other_files_are_refused(tmp_path: Path, files: dict[str, str], message:
         ADR().read_official(written(tmp_path, files))
 
 
+@pytest.mark.slow
 def test_released_words_stay_and_tweets_are_cleaned_and_limited() -> None:
     def some(name: str, **more: bool) -> list[dict[str, object]]:
         return [

@@ -191,6 +191,7 @@ def test_the_default_corpus_is_this_one(corpus: Corpus) -> None:
     assert corpus.digest == "564b0a4fff7b3912"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_corpus_and_another_seed_another(corpus: Corpus) -> None:
     assert Reviews().load().digest == corpus.digest
     assert Reviews(seed=8).load().digest != corpus.digest

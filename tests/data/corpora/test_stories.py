@@ -102,6 +102,7 @@ def test_the_last_place_of_the_story_is_seldom_the_answer(kind: type[Stories]) -
     assert right / len(every) < 0.5
 
 
+@pytest.mark.slow
 def test_the_same_fields_give_the_same_stories_and_the_test_split_does_not_hang_on_the_others() -> None:
     assert corpus(Stories2).digest == Stories2(train=600, dev=120, test=300).load().digest
     alone = Stories2(train=1, dev=1, test=300).load()["test"]

@@ -47,11 +47,13 @@ def offline(home: Path, name: str, revision: str = REVISION) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_data_set_in_the_local_cache_is_found_offline(tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
     assert offline(cached(tmp_path), "someone/toy") == "['train.txt'] 0\\tfine\n"
 
 
+@pytest.mark.slow
 def test_one_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
     said = offline(cached(tmp_path), "someone/other")

@@ -101,3 +101,9 @@ def test_trials_are_two_small_batches_and_every_text_stays_in_one_batch(count, h
     assert len(long) <= max(1, max(map(len, plain)) // 8)
     assert len(short) <= max(1, max(map(len, plain)) // 3)
     assert short.text.lengths.max() <= long.text.lengths.min()
+
+
+def test_challenges_are_called_by_their_names_not_by_those_of_their_files() -> None:
+    forecast = Forecast(np.full(10, 5.0), np.ones(10, dtype=int), 20.0, 1)
+    forecast.add(np.arange(4), {"adversary-steps=100-8f7502": 9.0, "uniform": 1.0})
+    assert "of which adversary 90%" in forecast.line(called={"adversary-steps=100-8f7502": "adversary"})

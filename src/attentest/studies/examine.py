@@ -129,7 +129,7 @@ def examine(
                 if not announced and _tells(forecast, elapsed):
                     announced = True
                     if left >= WORTH_SAYING:
-                        progress.say(forecast.line(elapsed))
+                        progress.say(forecast.line(elapsed, {name: one.name for name, one in challenges.items()}))
                 keep()
             _give_back_memory(subject)
             chunks = chunk + 1

@@ -109,13 +109,17 @@ class Forecast:
         begun = max(0.0, elapsed * self.workers - self.took)
         return max(0.0, foretold - begun) / self.workers
 
-    def line(self, elapsed: float = 0.0) -> str:
-        """How long it will take, and which challenges take most of it, in words."""
+    def line(self, elapsed: float = 0.0, called: Mapping[str, str] | None = None) -> str:
+        """How long it will take, and which challenges, by what they are ``called``, take most of it, in words."""
         total: Counter[str] = Counter()
         for _, seconds in self._seen:
             total.update(seconds)
         whole = sum(total.values())
-        most = [f"{name} {s / whole:.0%}" for name, s in total.most_common(NAMED) if name and s >= WORTH * whole]
+        most = [
+            f"{(called or {}).get(name, name)} {s / whole:.0%}"
+            for name, s in total.most_common(NAMED)
+            if name and s >= WORTH * whole
+        ]
         texts = int(self._left.sum())
         left = self.left(elapsed)
         said = f"Examining {texts:,} more texts will take about {in_words(left)}"

@@ -335,7 +335,7 @@ def _errors_page() -> Iterator[str]:
             ("0", "Done."),
             ("1", "A fault of attentest. Set `ATTENTEST_DEBUG=1` for the traceback, and report it, please."),
             ("2", "Something you can put right: an option, a file, a name, a folder."),
-            ("130", "Interrupted. Finished stages are kept; the same command goes on from there."),
+            ("130", "Interrupted. Finished stages are kept; the same command resumes."),
         ],
     )
     yield "## The tree"

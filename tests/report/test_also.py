@@ -89,9 +89,9 @@ def test_a_run_that_asked_nothing_that_decides_says_so_and_shows_what_it_measure
     assert ALSO in text
     assert "share of correct predictions, own attention 80.0 % [" in text
     assert "share of correct predictions, attention of every layer replaced 50.0 % [" in text
-    assert "largest share that one head turns (layer 1 head 2 of 4 heads) 25.0 % [14.2, 40.2] 40" in text
+    assert "largest share that one head flips (layer 1 head 2 of 4 heads) 25.0 % [14.2, 40.2] 40" in text
     assert "share of a head's attention on special tokens (sinks) 25.0 % [25.0, 25.0] 40" in text
-    assert "turn without the top word (not judged: odd) not judged 0 of 40" in text
+    assert "flip without the top word (not judged: odd) not judged 0 of 40" in text
     assert record_of(asked, verdict)["verdict"]["also"][0]["words"] == "share of correct predictions, own attention"
 
 

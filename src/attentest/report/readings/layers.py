@@ -97,7 +97,7 @@ LAYERS_BLEU = Reading(
 
 
 def _largest_head(heads: Findings) -> Iterator[Measured]:
-    """The head that turns most decisions, of every kind of attention; its interval is its own, though it was picked."""
+    """The head that flips most decisions, of every kind of attention; its interval is its own, though it was picked."""
     table = heads.table
     judged = table.filter(pc.and_(pc.is_null(table["not_judged"]), pc.is_valid(table["flipped"])))
     for kind in pc.unique(judged["attention"]).to_pylist():
@@ -112,7 +112,7 @@ def _largest_head(heads: Findings) -> Iterator[Measured]:
         found = summarise(own["turned"].to_numpy(), 0, "fraction")
         of = "" if kind == "self" else f"{kind}: "
         words = (
-            f"{of}largest share that one head turns (layer {most['layer']} head {most['head']} of {len(each)} heads)"
+            f"{of}largest share that one head flips (layer {most['layer']} head {most['head']} of {len(each)} heads)"
         )
         yield Measured(
             heads.challenge, words, found, "fraction", *(pc.count_distinct(t["id"]).as_py() for t in (own, table))
@@ -139,7 +139,7 @@ HEADS = Reading(
         "A decoder's own attention is not judged (`one key`): it begins with one word, which has nothing "
         "else to attend to."
     ),
-    headline={"flipped": "share of decisions that a head turns, mean over heads", "on_no_word": ""},
+    headline={"flipped": "share of decisions that a head flips, mean over heads", "on_no_word": ""},
     further=_largest_head,
 )
 
@@ -160,13 +160,13 @@ KNOCKOUT = Reading(
         ),
         Column("top_is_most", "bool", "whether the top word is the one whose knock-out changes the prediction most"),
         Column("chance", "double", "how often a word chosen blindly would be: 1 / `tokens`"),
-        Column("top_flips", "bool", "whether the decision turns without the top word"),
+        Column("top_flips", "bool", "whether the decision flips without the top word"),
         Column(
             "other_flips",
             "double",
-            "the share of the other words without which it turns: what a random other word does on average",
+            "the share of the other words without which it flips: what a random other word does on average",
         ),
-        Column("any_flips", "bool", "whether there is a word without which it turns"),
+        Column("any_flips", "bool", "whether there is a word without which it flips"),
         Column(
             "change_top",
             "double",

@@ -72,13 +72,13 @@ FAITHFULNESS = Reading(
         Column("sufficiency", "double", "drop with the top tokens alone, mean over bins"),
         Column("without", "list of double", "the probability without the top tokens, one for each bin"),
         Column("only", "list of double", "the probability with the top tokens alone, one for each bin"),
-        Column("flipped", "bool", "whether the decision turns at any of `bins` and `flip_bins`"),
+        Column("flipped", "bool", "whether the decision flips at any of `bins` and `flip_bins`"),
         Column(
             "flip_fraction",
             "double",
-            "share of tokens removed where it first turns; null where it never does (Serrano & Smith 2019)",
+            "share of tokens removed where it first flips; null where it never does (Serrano & Smith 2019)",
         ),
-        Column("until_flip", "double", "the same, 1 where it never turns (Mohankumar et al. 2020)"),
+        Column("until_flip", "double", "the same, 1 where it never flips (Mohankumar et al. 2020)"),
         Column(
             "random_normalised_comprehensiveness",
             "double",

@@ -362,6 +362,7 @@ def _fields(name: str, classes: Sequence[str], instances: int, challenges: list[
         "licence": "none needed",
         "rationale": "planted",
         "left_out": ["3 rows without text", "1 row with an unknown label"],
+        "notes": ["2 texts carry more than one label & count as they are"],
     }
     return {
         "corpus": corpus,

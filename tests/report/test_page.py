@@ -51,6 +51,11 @@ def test_the_page_says_the_whole_verdict(report: Path) -> None:
         assert words in outline.text
 
 
+def test_what_limits_the_data_stands_at_the_head_of_the_page(report: Path) -> None:
+    head = Outline(report.read_text("utf-8").partition("<main>")[0])
+    assert "2 texts carry more than one label & count as they are" in head.text
+
+
 def test_the_page_loads_nothing_and_runs_nothing(report: Path) -> None:
     html = report.read_text("utf-8")
     outline = Outline(html)

@@ -276,4 +276,4 @@ def test_an_audit_shows_its_measures(tmp_path) -> None:
         done = attentest.audit(
             tiny("bert", size=len(TOKENIZER)), TOKENIZER, texts, [0, 1, 0], challenges=["knockout"], runs=tmp_path
         )
-    assert "share of decisions that turn without the top word" in done.report.read_text("utf-8")
+    assert "share of decisions that flip without the top word" in done.report.read_text("utf-8")

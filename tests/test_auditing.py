@@ -172,7 +172,7 @@ def test_frames_and_lists_describe_the_run_of_the_file(data):
         ({"challenge": ["uniform"]}, "No choice is called 'challenge'. Did you mean 'challenges'?"),
         ({"texts": ["a"]}, "Give texts and labels together"),
         ({"texts": ["a"], "labels": ["x"], "corpus": "reviews"}, "or data, or a corpus: one of them"),
-        ({"data": 7}, "data is a builtins int"),
+        ({"data": 7}, "data is of type int"),
     ],
 )
 def test_a_slip_in_python_is_one_line(choices, said):

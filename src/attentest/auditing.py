@@ -80,7 +80,7 @@ def audit(
     texts: Sequence[Any] | None = None,
     labels: Sequence[int | str] | None = None,
     *,
-    challenges: Sequence[str] | None = None,
+    challenges: str | Sequence[str] | None = None,
     thorough: bool = False,
     limit: int | None = None,
     time: str | float | None = None,
@@ -111,7 +111,7 @@ def describe_audit(
     texts: Sequence[Any] | None = None,
     labels: Sequence[int | str] | None = None,
     *,
-    challenges: Sequence[str] | None = None,
+    challenges: str | Sequence[str] | None = None,
     thorough: bool = False,
     limit: int | None = None,
     time: str | float | None = None,
@@ -119,7 +119,8 @@ def describe_audit(
 ) -> Run:
     """The run of an audit: with the usual challenges for its task, where none is named."""
     seconds = 0.0 if time is None else seconds_of(time)
-    chosen = Questions.of(challenges or None, thorough=thorough)
+    named = (challenges,) if isinstance(challenges, str) else challenges
+    chosen = Questions.of(named or None, thorough=thorough)
     chosen.put()  # what is unknown is refused before texts are read and models loaded
     run = describe_given(model, tokenizer, texts, labels, challenges=chosen, limit=limit or 0, **choices)
     run = replace(run, time=seconds)

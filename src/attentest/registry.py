@@ -134,7 +134,10 @@ class Registry(Table[type[N]], Generic[N]):
         return name.strip(), fields
 
     def _unreadable(self, text: str) -> InputError:
-        return InputError(f"{text!r} is not a {self.kind}: write a name, or name(field=value, …) with plain values.")
+        article = "an" if self.kind[0] in "aeiou" else "a"
+        return InputError(
+            f"{text!r} is not {article} {self.kind}: write a name, or name(field=value, …) with plain values."
+        )
 
     def _make(self, name: str, given: dict[str, Any]) -> N:
         cls = self[name]

@@ -111,7 +111,7 @@ def test_pairs_of_texts_in_lists() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (7, "data is a builtins int: give a path, a DataFrame"),
+        (7, "data is of type int: give a path, a DataFrame"),
         (["a", "b"], "or texts and labels"),
         (pandas.DataFrame({"text": [], "label": []}), "The pandas DataFrame has no rows"),
         ({"text": ["a"], "label": []}, "column 'label' has 0 values, and the first 1"),

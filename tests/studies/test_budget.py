@@ -27,8 +27,7 @@ def test_as_many_texts_fit_as_their_costs_say_with_some_time_kept_for_the_report
     assert affordable(np.full(100, 1.0), 60.0) == 33
     assert affordable(np.arange(100.0), 720.0) == 34
     assert affordable(np.full(100, 0.001), 60.0) == 100
-    assert affordable(np.full(100, 1.0), -5.0) == TRIED
-    assert affordable(np.full(9, 1.0), -5.0) == 9
+    assert affordable(np.full(100, 1.0), -5.0) == 0
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def test_a_budget_examines_what_a_limit_of_as_many_texts_does_and_says_so(tmp_pa
     run, heard = small(challenges=ASKED, time=10_000.0), Heard()
     folder = execute(run, tmp_path / "time", began=time.monotonic(), progress=heard)
     assert of_400_seconds == [TRIED]
-    assert folder.record["budget"] == {"seconds": 10_000.0, "texts": 19, "of": 30}
+    assert folder.record["budget"] == {"seconds": 10_000.0, "texts": 19, "of": 30, "kept": True}
     assert bytes_of(folder) == bytes_of(execute(small(challenges=ASKED, limit=19), tmp_path / "limit"))
     assert any("19 of 30 texts are examined" in line and "2 h 47 min" in line for line in heard.lines)
     verdict = judge(folder)
@@ -71,6 +70,8 @@ def test_the_number_is_measured_once_and_kept_when_the_run_resumes(tmp_path, of_
 def test_what_training_took_is_no_longer_left(tmp_path, of_400_seconds):
     folder = execute(small(challenges=ASKED, time=10_000.0), tmp_path, began=time.monotonic() - 9_990)
     assert folder.record["budget"]["texts"] == TRIED
+    assert not folder.record["budget"]["kept"]
+    assert any("(--time) did not suffice" in limit for limit in judge(folder).limits)
 
 
 def test_time_decides_the_run_but_not_the_models_beside_it():
@@ -83,7 +84,7 @@ def test_time_decides_the_run_but_not_the_models_beside_it():
 
 def test_a_few_texts_are_really_measured_and_all_that_fit_are_examined(tmp_path):
     folder = execute(small(challenges=ASKED, time=3600.0), tmp_path, began=time.monotonic())
-    assert folder.record["budget"] == {"seconds": 3600.0, "texts": 30, "of": 30}
+    assert folder.record["budget"] == {"seconds": 3600.0, "texts": 30, "of": 30, "kept": True}
     assert folder.findings("uniform").table.num_rows == 30
     assert not any("(--time)" in limit for limit in judge(folder).limits)
 

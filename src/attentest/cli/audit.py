@@ -247,6 +247,10 @@ CHOICES = frozenset(
 )
 
 
+#: So many names of classes are shown before an audit.
+SHOWN = 12
+
+
 def introduce(run: Run, terminal: Terminal) -> None:
     """What is about to happen, and every row that was left out."""
     from attentest.report.verdict import wording_of
@@ -255,7 +259,9 @@ def introduce(run: Run, terminal: Terminal) -> None:
     writes = TASKS[run.corpus.task].writes
     corpus, model = fields["corpus"], fields["model"]
     sizes = ", ".join(f"{size} {name}" for name, size in corpus["sizes"].items())
-    classes = "" if writes else f"; classes {', '.join(corpus['classes'])}"
+    names = corpus["classes"]
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN + 1 else ""
+    classes = "" if writes else f"; classes {', '.join(names[: SHOWN if more else None])}{more}"
     terminal.say(f"Corpus  {corpus['name']}: {sizes}{classes}")
     if corpus["partial"]:
         terminal.say(f"        partial: {corpus['partial']}")

@@ -30,12 +30,13 @@ def table_of(data: Any, encoding: str | None = None) -> Table:
         return data
     if not is_frame(data):
         return read_table(Path(data), encoding)
-    kind = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+    package = type(data).__module__.partition(".")[0].replace("builtins", "")
+    kind = f"{package} {type(data).__name__}".strip()
     columns = _columns(data)
     if columns is None:
         raise InputError(
-            f"data is a {kind}: give a path, a DataFrame, a Dataset, an Arrow table, a list of dictionaries, or texts "
-            "and labels."
+            f"data is of type {kind}: give a path, a DataFrame, a Dataset, an Arrow table, a list of dictionaries, or "
+            "texts and labels."
         )
     rows = len(next(iter(columns.values()), ()))
     if not rows:

@@ -34,7 +34,10 @@ def accuracy_line(instances: Findings, wording: Wording = TEXTS) -> Line:
         )
         return replace(line, tone="unsettled", reading=f"{carry} there is anything to explain.")
     if len(rows) < FEWEST:  # of so few, no line says anything
-        return replace(line, reading=_right(right))
+        few = (
+            f"These {wording.units} are too few to tell it from the most frequent {wording.choice} ({percent(share)})."
+        )
+        return replace(line, reading=f"It is right {percent(right.value)} of the time. {few}" if len(rows) else "")
     model, frequent = rows["correct"].to_numpy(), labels == counts.argmax()
     won, most = _won(model, frequent, rows), f"the most frequent {wording.choice} ({percent(share)})"
     if won.low > 0.5:

@@ -26,7 +26,7 @@ _INDENT, _NAMED = 14, 8
 _STEPS = 2
 _HEADS = ("Evidence", "95 % interval", "judged")
 #: How many lines a reason may take, and how many blank lines part the answer: the first that fits.
-_LAYOUTS = ((2, 3), (2, 2), (1, 3), (1, 2), (1, 0))
+_LAYOUTS = ((3, 3), (2, 3), (2, 2), (1, 3), (1, 2), (1, 0))
 #: Tones whose lines are left out, the first first, where there are too many.
 _LEFT_OUT = ("context", "supports")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attentest.durations import in_words
+from attentest.tasks import TASKS
 
 __all__ = ["failures", "left_out"]
 
@@ -23,7 +24,9 @@ def left_out(record: Mapping[str, Any]) -> tuple[str, ...]:
     budget = record.get("budget", {})
     if not budget or budget["texts"] == budget["of"]:
         return ()
-    return (
-        f"{budget['texts']:,} of {budget['of']:,} texts were examined, drawn at random, to keep within "
-        f"{in_words(budget['seconds'])} (--time).",
-    )
+    wholes = TASKS[record["fields"]["corpus"].get("task", "single")].wording.wholes
+    examined = f"{budget['texts']:,} of {budget['of']:,} {wholes} were examined, drawn at random"
+    time = f"{in_words(budget['seconds'])} (--time)"
+    if not budget.get("kept", True):
+        return (f"{examined}, the fewest that there can be: {time} did not suffice.",)
+    return (f"{examined}, to keep within {time}.",)

@@ -34,6 +34,8 @@ def next_steps(
     reason = goals[0].answer
     if (compared := by_key.get("saliency")) is not None and reason in ("no", "with care"):
         yield from _show(compared, reason)
+    elif compared is None and reason == "no":
+        yield "Run the audit without naming challenges (--challenge) to see which explainer to show instead."
     if reason == "yes":
         yield f"Look at single {wording.wholes} in the report, or explain one of your own: attentest explain."
 

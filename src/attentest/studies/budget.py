@@ -16,6 +16,7 @@ from attentest.store.folder import RunFolder
 from attentest.studies.pace import Pace
 from attentest.studies.room import Room
 from attentest.studies.run import Run
+from attentest.tasks import TASKS
 
 __all__ = ["TRIED", "affordable", "within_time"]
 
@@ -48,7 +49,7 @@ def within_time(
         split = run.texts[run.split]
         rows = run.drawn()[: run.limit or len(split)]
         encoded = Encoded.of(split.take(rows.tolist()), vocabulary)
-        texts = len(rows)
+        texts, kept = len(rows), True
         if texts > TRIED:
             tried, room = TRIED, Room(subject, encoded)
             pace, took = measure(replace(run, limit=tried))
@@ -56,15 +57,19 @@ def within_time(
                 tried *= MORE
                 pace, took = measure(replace(run, limit=tried))
             seconds = pace.each(room.sizes + 2.0, encoded.steps, room.positions) / workers
-            texts = affordable(seconds, run.time - (time.monotonic() - began))
-        budget = {"seconds": run.time, "texts": texts, "of": len(rows)}
+            fit = affordable(seconds, run.time - (time.monotonic() - began))
+            texts, kept = max(TRIED, fit), fit >= TRIED
+        budget = {"seconds": run.time, "texts": texts, "of": len(rows), "kept": kept}
         folder.note(budget=budget)
     if budget["texts"] < budget["of"]:
-        say(f"Time    {budget['texts']} of {budget['of']} texts are examined, to keep within {in_words(run.time)}")
+        wholes = TASKS[run.corpus.task].wording.wholes
+        why = f"to keep within {in_words(run.time)}"
+        if not budget["kept"]:
+            why = f"the fewest that there can be: {in_words(run.time)} will be exceeded"
+        say(f"Time    {budget['texts']} of {budget['of']} {wholes} are examined, {why}")
     return replace(run, limit=budget["texts"])
 
 
 def affordable(seconds: np.ndarray, left: float) -> int:
     """How many texts, each taking so many seconds, fit into what is left, some of it kept for the report."""
-    fit = int(np.searchsorted(np.cumsum(seconds), PLANNED * left - KEPT, side="right"))
-    return min(len(seconds), max(TRIED, fit))
+    return int(np.searchsorted(np.cumsum(seconds), PLANNED * left - KEPT, side="right"))

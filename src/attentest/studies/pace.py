@@ -107,7 +107,8 @@ class Forecast:
         """Seconds that the texts not examined yet will take; all workers were at work for the seconds elapsed."""
         foretold = float(self.pace(without).each(self.sizes, self.rows, self.positions)[self._left].sum())
         begun = max(0.0, elapsed * self.workers - self.took)
-        return max(0.0, foretold - begun) / self.workers
+        # What was begun is no more than most of what is left: a batch that takes longer than foretold is not over.
+        return max(foretold / 10, foretold - begun) / self.workers
 
     def line(self, elapsed: float = 0.0, called: Mapping[str, str] | None = None) -> str:
         """How long it will take, and which challenges, by what they are ``called``, take most of it, in words."""

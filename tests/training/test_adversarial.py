@@ -244,7 +244,7 @@ def test_on_sst_an_adversary_of_weight_zero_is_nearer_than_another_seed():
     encoded = {name: Encoded.of(corpus[name], vocabulary) for name in ("train", "dev", "test")}
     path = f"{os.environ['ATTENTEST_DATA']}/vectors/glove.840B.300d.filtered33k.npz"
     starts = [torch.from_numpy(load_vectors(path, vocabulary, seed=seed).matrix) for seed in (0, 1)]
-    given = {"training": Training(), "architecture": Architecture()}
+    given = {"training": Training(epochs=3), "architecture": Architecture(ENCODERS.parse("bilstm(hidden=32)"))}
     base, _ = trained(vocabulary, encoded, seed=0, vectors=starts[0], **given)
     seed, _ = trained(vocabulary, encoded, seed=1, vectors=starts[1], **given)
     imitator, _ = trained(vocabulary, encoded, seed=1, vectors=starts[1], weight=0.0, base=base, **given)

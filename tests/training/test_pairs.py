@@ -15,7 +15,7 @@ from attentest.models.heads import HEADS
 from attentest.training.checkpoints import load_network, save_network
 from attentest.training.loop import Training, fit, predict
 
-TRAINING = Training(epochs=40, batch_size=16, learning_rate=1e-2, patience=0)
+TRAINING = Training(epochs=20, batch_size=16, learning_rate=1e-2, patience=0)
 
 
 def trained(attention: str, head: str, query: str = "separate", encoder: str = "bigru(hidden=12)"):

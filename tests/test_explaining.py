@@ -202,7 +202,7 @@ def test_a_method_of_the_default_that_does_not_apply_is_passed_over_and_one_by_n
         ({"methods": "atention"}, UnknownName, "attention"),
         ({"methods": "lime(n=3)"}, InputError, "no parameter"),
         ({"target": "clas1"}, UnknownName, "class1"),
-        ({"model": "nowhere"}, UnknownName, "nowhere"),
+        ({"model": "nowhere"}, InputError, "'nowhere' is no folder or run here"),
         ({"interactions": "pairwise"}, UnknownName, "pairwise_occlusion"),
         ({"tokenizer": "english!"}, UnknownName, "english"),
         ({"methods": ["precomputed(file='nowhere.parquet')"]}, InputError, "no file nowhere"),

@@ -137,7 +137,7 @@ def test_a_corpus_by_name_is_put_in_the_models_order() -> None:
 
 
 MISTAKES = {
-    "hub": ("nobody/no-such-model", {}, "no folder here, and it could not be fetched"),
+    "hub": ("nobody/no-such-model", {}, "no folder or run here, and it could not be fetched"),
     "headless": ("headless", {}, r"BertModel, which has no head for classes"),
     "labels": ("model", {"labels": ["a", "b", "c"]}, r"3 labels \(a, b, c\), and the model 2 outputs"),
     "names": ("model", {"labels": ["a", "b"]}, r"say which is which with classes"),

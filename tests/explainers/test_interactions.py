@@ -152,7 +152,7 @@ def test_integrated_hessians_equal_the_papers_double_integral_and_add_up(encoder
     found = IntegratedHessians().explain(model, batch, reading)
     assert float(found.certificate["completeness_gap"].max()) < 1e-5
     assert float(found.certificate["symmetry_gap"].max()) < 1e-9
-    row, steps = 1, 7
+    row, steps = 1, 10
     one, real = batch[row : row + 1], batch.mask[row].nonzero()[:, 0]
     given, target = model.embed(one).detach(), reading.predicted[row : row + 1]
 

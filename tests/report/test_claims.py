@@ -144,7 +144,7 @@ def test_the_page_has_directions_first_then_the_scatter_then_every_figure(view: 
         + outline.count("tr", class_="unsettled")
     )
     assert rows == sum(outcome.settled for outcome in view.outcomes)
-    absent = outline.count("tr", class_="not-run") + outline.count("tr", class_="cannot-be-had")
+    absent = outline.count("tr", class_="not-run") + outline.count("tr", class_="unavailable")
     assert absent == sum(not outcome.settled for outcome in view.figures)
     for words in (*view.notes, view.claims.paper.conclusion, "from 4 runs", "89 % of the mean correlations"):
         assert words in outline.text

@@ -23,7 +23,8 @@ from attentest.models.network import build_network
 from attentest.models.transformer import TransformerTranslator
 from attentest.models.translator import Translator
 from attentest.store.findings import Findings, read_findings
-from attentest.studies.examine import Texts, examine
+from attentest.studies.examine import examine
+from attentest.studies.examiner import Texts
 
 SOURCE = ("a", "dog", "cat", "man", "runs", "sits", "here", "today")
 TARGET = ("ein", "Hund", "Kater", "Mann", "rennt", "sitzt", "hier", "heute", ".")

@@ -8,7 +8,7 @@ from tests.conftest import classifier, made_up_split
 
 from attentest.data.batches import bucketed
 from attentest.models.classifier import Architecture
-from attentest.studies.pace import Forecast, Pace
+from attentest.studies.pace import MOST, Forecast, Pace
 
 POSITIONS = 4096.0
 SIZES = np.random.default_rng(0).integers(5, 600, 400).astype(float)
@@ -107,3 +107,15 @@ def test_challenges_are_called_by_their_names_not_by_those_of_their_files() -> N
     forecast = Forecast(np.full(10, 5.0), np.ones(10, dtype=int), 20.0, 1)
     forecast.add(np.arange(4), {"adversary-steps=100-8f7502": 9.0, "uniform": 1.0})
     assert "of which adversary 90%" in forecast.line(called={"adversary-steps=100-8f7502": "adversary"})
+
+
+def test_the_cost_of_telling_does_not_grow_with_the_batches() -> None:
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(3, 200, 20_000).astype(float)
+    forecast = Forecast(sizes, np.ones(len(sizes), dtype=int), 4096.0, 1)
+    for start in range(0, 19_000, 20):
+        texts = np.arange(start, start + 20)
+        forecast.add(texts, {"": 0.1 + float((1e-4 * sizes[texts] ** 1.5).sum())})
+    assert len(forecast.seen) <= MOST
+    left = 0.1 * 1000 * sizes.mean() / 4096 + float((1e-4 * sizes[19_000:] ** 1.5).sum())
+    assert left / 2 <= forecast.left() <= 2 * left

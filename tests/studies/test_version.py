@@ -175,6 +175,17 @@ def test_a_touch_of_transformers_code_leaves_the_findings_of_an_lstm_valid(copie
 
 
 @pytest.mark.slow
+def test_code_that_only_says_how_long_it_takes_decides_no_finding(copied):
+    folder, versions = copied
+    before = versions()
+    for name in ("studies/pace.py", "studies/examine.py", "store/parts.py"):
+        (folder / name).write_text((folder / name).read_text() + "\n\nprint('touched')\n")
+    assert versions() == before
+    examiner = folder / "studies" / "examiner.py"
+    examiner.write_text(examiner.read_text() + "\n\nprint('touched')\n")
+    assert versions() != before
+
+
 def test_a_moved_module_leaves_all_findings_valid(copied):
     folder, versions = copied
     before = versions()

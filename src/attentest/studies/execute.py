@@ -25,7 +25,8 @@ from attentest.store.atomic import make_folder, replacing
 from attentest.store.folder import RunFolder
 from attentest.studies.applicable import applicable, explained, has_marks
 from attentest.studies.budget import within_time
-from attentest.studies.examine import Texts, examine, measured
+from attentest.studies.examine import examine, measured
+from attentest.studies.examiner import Texts
 from attentest.studies.finite import refuse_not_finite
 from attentest.studies.pace import Pace
 from attentest.studies.run import COUNTS, FORCED, MODEL, Run, file_name

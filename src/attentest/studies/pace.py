@@ -18,6 +18,10 @@ __all__ = ["Forecast", "Pace"]
 #: between words that are read once and words that are each deleted from all.
 POWERS = np.linspace(1, 3, 21)
 USUAL, SURE = 1.5, 0.01
+#: The pace is told by at most so many batches, from all over the examination.
+MOST = 64
+#: Seconds between two times that the time left is computed anew.
+AGAIN = 1.0
 #: How many of the most expensive challenges are named, and from which share of the time on.
 NAMED, WORTH = 3, 0.15
 
@@ -78,7 +82,9 @@ class Forecast:
     batches: int = 0
     took: float = 0.0
     _left: np.ndarray = field(init=False)
-    _seen: list[tuple[np.ndarray, Mapping[str, float]]] = field(default_factory=list)
+    #: When the time left was last computed, and what it was.
+    _told: tuple[float, float] = (-AGAIN, 0.0)
+    seen: list[tuple[np.ndarray, Mapping[str, float]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._left = np.ones(len(self.sizes), dtype=bool)
@@ -89,7 +95,9 @@ class Forecast:
 
     def observe(self, texts: np.ndarray, seconds: Mapping[str, float]) -> None:
         """A batch of these texts took so many seconds, challenge by challenge, and was for nothing."""
-        self._seen.append((np.repeat(self.sizes[texts], self.rows[texts]), seconds))
+        self.seen.append((np.repeat(self.sizes[texts], self.rows[texts]), seconds))
+        if len(self.seen) > MOST:
+            self.seen = self.seen[::2]
 
     def add(self, texts: np.ndarray, seconds: Mapping[str, float]) -> None:
         """A batch of these texts is done, and took so many seconds."""
@@ -99,9 +107,9 @@ class Forecast:
         self.took += sum(seconds.values())
 
     def pace(self, without: Mapping[str, object] | None = None) -> Pace:
-        """By all batches so far, without the challenges that are no longer put."""
-        took = [sum(s for name, s in each.items() if name not in (without or {})) for _, each in self._seen]
-        return Pace.of([rows for rows, _ in self._seen], took)
+        """By the batches so far, without the challenges that are no longer put."""
+        took = [sum(s for name, s in each.items() if name not in (without or {})) for _, each in self.seen]
+        return Pace.of([rows for rows, _ in self.seen], took)
 
     def left(self, elapsed: float = 0.0, without: Mapping[str, object] | None = None) -> float:
         """Seconds that the texts not examined yet will take; all workers were at work for the seconds elapsed."""
@@ -110,10 +118,16 @@ class Forecast:
         # What was begun is no more than most of what is left: a batch that takes longer than foretold is not over.
         return max(foretold / 10, foretold - begun) / self.workers
 
+    def told(self, elapsed: float, without: Mapping[str, object] | None = None) -> float:
+        """The same for whoever asks after every batch: computed anew at most once a second."""
+        if elapsed - self._told[0] >= AGAIN:
+            self._told = elapsed, self.left(elapsed, without)
+        return max(0.0, self._told[1] - (elapsed - self._told[0]))
+
     def line(self, elapsed: float = 0.0, called: Mapping[str, str] | None = None) -> str:
         """How long it will take, and which challenges, by what they are ``called``, take most of it, in words."""
         total: Counter[str] = Counter()
-        for _, seconds in self._seen:
+        for _, seconds in self.seen:
             total.update(seconds)
         whole = sum(total.values())
         most = [

@@ -47,7 +47,10 @@ MODEL, VOCABULARY, TEXTS, COUNTS = "model.safetensors", "vocabulary.json", "trai
 CHECKPOINT = "checkpoint"
 #: The code that decides what is trained, and what is found, apart from the model's own and the challenges'.
 TRAINS = ("attentest.training.loop:fit", "attentest.data.vocabulary:Vocabulary")
-FINDS = ("attentest.studies.examine:examine", "attentest.data.vocabulary:Vocabulary")
+FINDS = (
+    *("attentest.studies.examiner:Examiner", "attentest.studies.examiner:in_order"),
+    *("attentest.data.batches:bucketed", "attentest.data.vocabulary:Vocabulary"),
+)
 VECTORS = "attentest.data.vectors:load_vectors"
 GUIDES, OPPOSES = "attentest.models.guided:Guided", "attentest.training.adversarial:Imitation"
 REMOVES = ("attentest.studies.removal:ranks_of", "attentest.studies.removal:without_top")

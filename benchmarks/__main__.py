@@ -24,9 +24,9 @@ from attentest.data.corpora import CORPORA
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
+from attentest.measures.adversary.strongest import strongest_adversary
 from attentest.measures.rank import kendall
-from attentest.measures.strongest import strongest_adversary
-from attentest.models.classifier import Architecture, Classifier
+from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.training.loop import Training, fit
 from attentest.training.objectives import CrossEntropy
 from benchmarks import literal, saliency

@@ -24,12 +24,12 @@ from rich.console import Console
 from rich.table import Table
 
 from attentest.challenges import Examination
-from attentest.challenges.flip_sets import SCORED, FlipSets
+from attentest.challenges.flip_sets.examine import SCORED, FlipSets
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.vocabulary import Vocabulary
-from attentest.models.classifier import Architecture, Classifier
+from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.training.loop import Training, fit
 from benchmarks import literal
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attentest.data.batches import Batch
-from attentest.models.classifier import Classifier
+from attentest.models.networks.classifier import Classifier
 
 
 class Packed:

@@ -11,8 +11,8 @@ from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import END, START
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
-from attentest.models.classifier import Architecture, Classifier
 from attentest.models.copies import copies
+from attentest.models.networks.classifier import Architecture, Classifier
 
 Work = tuple[str, str, Callable[[], object], Callable[[], object]]
 

@@ -18,15 +18,15 @@ from attentest import errors
 from attentest.catalogue import REGISTRIES
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.cli.main import app
+from attentest.data.catalog.presets import USUAL, with_preset
 from attentest.data.corpora.declared import Declared, Expected
-from attentest.data.presets import USUAL, with_preset
 from attentest.data.tokenizers import TOKENIZERS
-from attentest.models.encoders import ENCODERS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.registry import text_of
 from attentest.report.readings import READINGS
 from attentest.report.thresholds import FEWEST, THRESHOLDS
+from attentest.runs.presets import PRESETS
 from attentest.store.findings import Measure
-from attentest.studies.presets import PRESETS
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
 

@@ -18,7 +18,7 @@ import attentest  # noqa: E402
 from attentest.data.batches import Batch, Encoded  # noqa: E402
 from attentest.data.corpus import Corpus, Provenance, Split  # noqa: E402
 from attentest.data.vocabulary import Vocabulary  # noqa: E402
-from attentest.models.classifier import Architecture, Classifier  # noqa: E402
+from attentest.models.networks.classifier import Architecture, Classifier  # noqa: E402
 
 torch.set_num_threads(1)
 threadpool_limits(1, "blas")  # NumPy's

@@ -10,11 +10,11 @@ from attentest.data.corpus import Split
 from attentest.data.sentences import split_with_sentences
 from attentest.data.vocabulary import Vocabulary
 from attentest.models.architecture import Architecture
-from attentest.models.attention import ATTENTIONS
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
-from attentest.models.hierarchical import Hierarchical
 from attentest.models.network import build_network
+from attentest.models.networks.hierarchical import Hierarchical
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 
 ENCODER_TEXTS = ("bigru(hidden=4)", "bilstm(hidden=4)", "convolution(filters=2, widths=(1, 3))", "none")
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Provenance, Split
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture, Classifier
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 from tests.conftest import WORDS, classifier
 
 

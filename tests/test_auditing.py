@@ -10,9 +10,9 @@ from attentest.auditing import describe_audit, describe_run, expected_cost
 from attentest.challenges import DEFAULT, THOROUGH
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import AttentestError, InputError
-from attentest.models.heads import Joint, JointTanh
+from attentest.models.parts.heads import Joint, JointTanh
 from attentest.progress import Silent
-from attentest.studies.questions import Questions
+from attentest.runs.questions import Questions
 
 pytestmark = pytest.mark.slow
 

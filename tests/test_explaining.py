@@ -12,12 +12,12 @@ from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError, NotApplicable, StorageError, UnknownName
 from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explaining import METHODS, MOST_PAIRED, named
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.encoders import ENCODERS
 from attentest.report.explanation import Explanation
+from attentest.runs.run import Run
+from attentest.runs.trained import train
 from attentest.store.folder import RunFolder
-from attentest.studies.run import Run
-from attentest.studies.trained import train
 from attentest.training.loop import Training
 from tests.conftest import made_up_corpus
 from tests.hierarchy import told
@@ -180,7 +180,7 @@ def test_a_single_word_can_be_explained(runs):
 
 
 def test_a_method_of_the_default_that_does_not_apply_is_passed_over_and_one_by_name_is_an_error(runs, monkeypatch):
-    from attentest.models.classifier import Classifier
+    from attentest.models.networks.classifier import Classifier
     from attentest.models.subject import Subject
 
     monkeypatch.setattr(Classifier, "replay", Subject.replay)

@@ -16,10 +16,10 @@ import attentest
 from attentest.cli.main import app
 from attentest.errors import InputError, NotApplicable
 from attentest.explaining import OF_CHECKPOINTS
-from attentest.models.pretrained.checkpoint import quietly
-from attentest.studies.describe import describe_run
-from attentest.studies.execute import execute
-from attentest.studies.given import describe_given
+from attentest.models.huggingface.checkpoint import quietly
+from attentest.runs.describe import describe_run
+from attentest.runs.execute import execute
+from attentest.runs.given import describe_given
 from tests.conftest import made_up_corpus
 from tests.pretrained import tiny, tokenizer_of
 

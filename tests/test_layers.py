@@ -19,6 +19,7 @@ LAYERS = [
     {"training"},
     {"explainers"},
     {"challenges"},
+    {"runs"},
     {"studies"},
     {"papers"},
     {"report"},

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attentest.data.batches import Encoded
 from attentest.measures.divergence import jensen_shannon
-from attentest.models.classifier import Architecture
+from attentest.models.networks.classifier import Architecture
 from tests.conftest import classifier, made_up_split, whole
 from tests.shapes import checked
 

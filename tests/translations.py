@@ -16,15 +16,15 @@ from attentest.data.corpus import Split
 from attentest.data.steps import stepped
 from attentest.data.vocabulary import Vocabulary
 from attentest.models.architecture import Architecture
-from attentest.models.attention import ATTENTIONS
-from attentest.models.decoders import DECODERS
-from attentest.models.encoders import ENCODERS, NoEncoder
 from attentest.models.network import build_network
-from attentest.models.transformer import TransformerTranslator
-from attentest.models.translator import Translator
+from attentest.models.networks.transformer import TransformerTranslator
+from attentest.models.networks.translator import Translator
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.decoders import DECODERS
+from attentest.models.parts.encoders import ENCODERS, NoEncoder
+from attentest.runs.examination.examine import examine
+from attentest.runs.examination.examiner import Texts
 from attentest.store.findings import Findings, read_findings
-from attentest.studies.examine import examine
-from attentest.studies.examiner import Texts
 
 SOURCE = ("a", "dog", "cat", "man", "runs", "sits", "here", "today")
 TARGET = ("ein", "Hund", "Kater", "Mann", "rennt", "sitzt", "hier", "heute", ".")

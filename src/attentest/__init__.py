@@ -26,15 +26,15 @@ _LAZY = {
     "audit": "attentest.auditing",
     "Explanation": "attentest.report.explanation",
     "explain": "attentest.explaining",
-    "subject_of_functions": "attentest.models.own_model",
-    "subject_of_module": "attentest.models.own_module",
+    "subject_of_functions": "attentest.models.custom.own_model",
+    "subject_of_module": "attentest.models.custom.own_module",
 }
 
 if TYPE_CHECKING:
     from attentest.auditing import Audit, audit
     from attentest.explaining import explain
-    from attentest.models.own_model import subject_of_functions
-    from attentest.models.own_module import subject_of_module
+    from attentest.models.custom.own_model import subject_of_functions
+    from attentest.models.custom.own_module import subject_of_module
     from attentest.report.explanation import Explanation
 
 

@@ -15,15 +15,15 @@ from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
 from attentest.report.records import record_of
 from attentest.report.verdict import Verdict
+from attentest.runs.describe import describe_run
+from attentest.runs.execute import execute, is_complete
+from attentest.runs.given import describe_given
+from attentest.runs.questions import Questions
+from attentest.runs.run import Run
+from attentest.runs.trained import device_named
 from attentest.store.folder import RunFolder
-from attentest.studies.describe import describe_run
-from attentest.studies.execute import execute, is_complete
-from attentest.studies.given import describe_given
 from attentest.studies.plan import Planned, costs
-from attentest.studies.questions import Questions
-from attentest.studies.run import Run
 from attentest.studies.study import Cell
-from attentest.studies.trained import device_named
 from attentest.tasks import TASKS
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from attentest.data.corpora import CORPORA
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import StorageError
 from attentest.explainers import EXPLAINERS
-from attentest.explainers.interactions import INTERACTIONS
-from attentest.models.attention import ATTENTIONS
-from attentest.models.decoders import DECODERS
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.explainers.perturbation.interactions import INTERACTIONS
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.decoders import DECODERS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 from attentest.registry import Registry
+from attentest.runs.presets import PRESETS
 from attentest.store.folder import RunFolder, runs_in
-from attentest.studies.presets import PRESETS
 
 __all__ = ["KINDS", "catalogue"]
 

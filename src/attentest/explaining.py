@@ -16,25 +16,25 @@ from attentest.challenges.kinds import is_signed
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.candidates import with_candidates
 from attentest.data.corpus import Split
-from attentest.data.new_texts import Cut
+from attentest.data.files.new_texts import Cut
 from attentest.data.sentences import split_with_sentences
 from attentest.data.vocabulary import END
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
-from attentest.explainers.deletion import Deletion
-from attentest.explainers.interactions import INTERACTIONS, Interaction
-from attentest.explainers.leave_one_out import LeaveOneOut
-from attentest.explainers.slopes import target_of
+from attentest.explainers.gradient.slopes import target_of
+from attentest.explainers.perturbation.deletion import Deletion
+from attentest.explainers.perturbation.interactions import INTERACTIONS, Interaction
+from attentest.explainers.perturbation.leave_one_out import LeaveOneOut
 from attentest.models.capabilities import Generates
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanation import Explanation, Pairs, Scored
 from attentest.report.translated import Translation
+from attentest.runs.examination.written import own_words
+from attentest.runs.loaded import Loaded, load_for
+from attentest.runs.trained import reproducibly
 from attentest.store.folder import find_run
-from attentest.studies.loaded import Loaded, load_for
-from attentest.studies.trained import reproducibly
-from attentest.studies.written import own_words
 
 __all__ = ["METHODS", "SECOND", "explain", "explain_translation", "named"]
 

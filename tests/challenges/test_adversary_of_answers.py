@@ -14,8 +14,8 @@ from attentest.data.corpora import CORPORA
 from attentest.data.vocabulary import Vocabulary
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.models.architecture import Architecture
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 

@@ -15,8 +15,8 @@ from attentest.challenges.challenge import Examination
 from attentest.challenges.companions import Companion
 from attentest.measures.chance import permutations, uniforms
 from attentest.models.architecture import Architecture
-from attentest.models.attention import ATTENTIONS
-from attentest.models.encoders import ENCODERS
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 
 RANDOM = Companion(attention="random")
 

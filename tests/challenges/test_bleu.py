@@ -11,7 +11,7 @@ from tests.pairs import pair_model
 from tests.translations import found, made_up_translations, translator
 
 from attentest.challenges import CHALLENGES
-from attentest.challenges.bleu import TRAINED, _weigh
+from attentest.challenges.bleu.examine import TRAINED, _weigh
 from attentest.data.batches import Encoded
 from attentest.data.subwords import joined
 from attentest.data.vocabulary import Vocabulary

@@ -11,21 +11,22 @@ from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES, DEFAULT
-from attentest.challenges.certificates import ABSORBING, LIMITS, OUTSIDE, SAMPLED, WORDS, Certificates
+from attentest.challenges.certificates.examine import ABSORBING, LIMITS, OUTSIDE, SAMPLED, WORDS, Certificates
 from attentest.challenges.challenge import Examination
-from attentest.challenges.faithfulness import Faithfulness
+from attentest.challenges.faithfulness.examine import Faithfulness
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, UnknownName
-from attentest.explainers import EXPLAINERS, leave_one_out
+from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.leave_one_out import deleted
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
-from attentest.models.pretrained import pretrained
-from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.site import look
+from attentest.explainers.perturbation import leave_one_out
+from attentest.explainers.perturbation.leave_one_out import deleted
+from attentest.models.huggingface import pretrained
+from attentest.models.huggingface.building import build_pretrained
+from attentest.models.huggingface.site import look
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 

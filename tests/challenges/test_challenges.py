@@ -12,12 +12,12 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination, ragged
-from attentest.challenges.layers import OF_LAYERS
+from attentest.challenges.layers.examine import OF_LAYERS
 from attentest.errors import InputError
 from attentest.measures.human_agreement import Annotations
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
-from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import DecodedReading
 from attentest.registry import text_of
 

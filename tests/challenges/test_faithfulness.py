@@ -11,11 +11,11 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges.challenge import Examination
-from attentest.challenges.faithfulness import MARKS, Faithfulness, _chance, _Found, _sizes
+from attentest.challenges.faithfulness.examine import MARKS, Faithfulness, _chance, _Found, _sizes
 from attentest.challenges.limits import ENUMERATED, Between, enumerated_limits, ranked, searched_orders
 from attentest.errors import InputError
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import DecodedReading
 
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -262,7 +262,7 @@ def test_several_ways_of_erasing_have_rows_and_measures_of_their_own():
 
 
 def test_every_set_of_every_explainer_is_read_in_one_call(monkeypatch):
-    import attentest.challenges.faithfulness as module
+    import attentest.challenges.faithfulness.examine as module
 
     calls = []
     plain = module.erased

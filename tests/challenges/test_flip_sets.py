@@ -9,7 +9,7 @@ import torch
 from tests.challenges.undecided import undecided, with_weights
 
 from attentest.challenges.challenge import Examination
-from attentest.challenges.flip_sets import RANDOM, SCORED, SMALLEST, FlipSets
+from attentest.challenges.flip_sets.examine import RANDOM, SCORED, SMALLEST, FlipSets
 from attentest.errors import InputError
 from attentest.measures.chance import uniforms
 from attentest.models.subject import DecodedReading

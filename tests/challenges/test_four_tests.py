@@ -11,17 +11,17 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES, DEFAULT
-from attentest.challenges.adversarial_training import AdversarialTraining
+from attentest.challenges.adversarial_training.examine import AdversarialTraining
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.companions import SUBJECT, Against, Companion
-from attentest.challenges.guide import Guide
-from attentest.challenges.seed_variance import SeedVariance
-from attentest.challenges.trained_uniform import TrainedUniform
+from attentest.challenges.guide.examine import Guide
+from attentest.challenges.seed_variance.examine import SeedVariance
+from attentest.challenges.trained_uniform.examine import TrainedUniform
 from attentest.errors import InputError
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
-from attentest.models.guided import Guided
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.wrappers.guided import Guided
 from attentest.registry import text_of
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate

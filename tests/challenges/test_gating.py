@@ -16,15 +16,15 @@ from tests.translations import found, made_up_translations, translator
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
-from attentest.challenges.gating import _other_query, _swap
+from attentest.challenges.gating.examine import _other_query, _swap
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.models.architecture import Architecture
-from attentest.models.attention import ATTENTIONS, AdditiveNetwork
-from attentest.models.encoders import ENCODERS
-from attentest.models.guided import Guided
+from attentest.models.parts.attention import ATTENTIONS, AdditiveNetwork
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.wrappers.guided import Guided
 
 GATING = CHALLENGES.parse("gating")
 

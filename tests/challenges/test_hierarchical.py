@@ -16,7 +16,7 @@ from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import erased
-from attentest.studies.examine import examine
+from attentest.runs.examination.examine import examine
 
 SITES = ("sentence", "word")
 #: Small versions of what is slow.

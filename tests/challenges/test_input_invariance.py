@@ -5,12 +5,12 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges.challenge import Examination
-from attentest.challenges.input_invariance import InputInvariance
+from attentest.challenges.input_invariance.examine import InputInvariance
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
-from attentest.models.shifted import Shifted
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.wrappers.shifted import Shifted
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
 

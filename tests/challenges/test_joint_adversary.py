@@ -8,18 +8,18 @@ from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES, DEFAULT, Examination
-from attentest.challenges.adversary import Adversary
-from attentest.challenges.joint_adversary import JointAdversary
+from attentest.challenges.adversary.examine import Adversary
+from attentest.challenges.joint_adversary.examine import JointAdversary
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.measures.divergence import jensen_shannon, total_variation
-from attentest.models.classifier import Architecture
 from attentest.models.copies import copies
-from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.jointly import Jointly
-from attentest.models.pretrained.pretrained import Pretrained
-from attentest.models.pretrained.site import parse_site
+from attentest.models.huggingface.building import build_pretrained
+from attentest.models.huggingface.partial_forward.jointly import Jointly
+from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.huggingface.site import parse_site
+from attentest.models.networks.classifier import Architecture
 
 TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(5, 1, 7)
@@ -181,7 +181,7 @@ def test_the_search_goes_farther_than_the_way_to_the_least_word() -> None:
 def test_findings_do_not_depend_on_the_batch(family: str, monkeypatch) -> None:
     subject, challenge = subject_of(family, double=True), JointAdversary(steps=3, k=2)
     together = challenge.examine(examined(subject)).to_pylist()
-    monkeypatch.setattr("attentest.models.pretrained.jointly.BYTES", {"cpu": 1})
+    monkeypatch.setattr("attentest.models.huggingface.partial_forward.jointly.BYTES", {"cpu": 1})
     apart = challenge.examine(examined(subject, [4, 0])).to_pylist()
     (alone,) = challenge.examine(examined(subject, [3])).to_pylist()
     for found, beside in ((apart[0], together[4]), (apart[1], together[0]), (alone, together[3])):

@@ -11,17 +11,17 @@ from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES, DEFAULT, Examination
-from attentest.challenges.knockout import Knockout
+from attentest.challenges.knockout.examine import Knockout
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
-from attentest.models.classifier import Architecture
 from attentest.models.copies import copies
-from attentest.models.pretrained.again import Again
-from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.knocking_out import KnockedOut
-from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.huggingface.building import build_pretrained
+from attentest.models.huggingface.partial_forward.again import Again
+from attentest.models.huggingface.partial_forward.knocking_out import KnockedOut
+from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.networks.classifier import Architecture
 
 TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(5, 1, 6)
@@ -201,7 +201,7 @@ def test_a_row_that_sees_nothing_else_stays_and_is_counted() -> None:
 def test_findings_do_not_depend_on_the_batch(challenge: Knockout, family: str, monkeypatch) -> None:
     subject = subject_of(family)
     together = challenge.examine(examined(subject)).to_pylist()
-    monkeypatch.setattr("attentest.models.pretrained.again.SLOTS", {"cpu": 30})
+    monkeypatch.setattr("attentest.models.huggingface.partial_forward.again.SLOTS", {"cpu": 30})
     for row in (1, 3):
         (alone,) = challenge.examine(examined(subject, [row])).to_pylist()
         beside = together[row]
@@ -223,7 +223,7 @@ def test_layers_below_the_first_chosen_one_are_not_computed_again() -> None:
 
 
 def test_a_language_model_has_room_for_its_vocabulary(monkeypatch) -> None:
-    monkeypatch.setattr("attentest.models.pretrained.again.OUTPUTS", {"cpu": 4 * len(TOKENIZER) * 20})
+    monkeypatch.setattr("attentest.models.huggingface.partial_forward.again.OUTPUTS", {"cpu": 4 * len(TOKENIZER) * 20})
     width = subject_of("bert").pieces.layout(BATCH).ids.shape[1]
     assert Again.of(subject_of("bert"), BATCH, 0).room == 2048 // width
     spoken = Again.of(subject_of("gpt2-lm"), BATCH, 0)

@@ -10,16 +10,16 @@ from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES, Examination
-from attentest.challenges.heads import Heads
-from attentest.challenges.layers import Layers
+from attentest.challenges.heads.examine import Heads
+from attentest.challenges.layers.examine import Layers
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
-from attentest.models.classifier import Architecture
 from attentest.models.copies import copies
-from attentest.models.pretrained.building import build_pretrained
-from attentest.models.pretrained.replacing import replacing
+from attentest.models.huggingface.building import build_pretrained
+from attentest.models.huggingface.partial_forward.replacing import replacing
+from attentest.models.networks.classifier import Architecture
 from attentest.models.replaced import REPLACEMENTS, Replacement
 
 TOKENIZER = tokenizer_of()

@@ -12,17 +12,17 @@ from tests.translations import found, made_up_translations, transformer, transla
 from torch import Tensor
 
 from attentest.challenges import CHALLENGES
-from attentest.challenges.layers import ENDS, ONE_KEY, Layers, sets_of
-from attentest.challenges.layers_bleu import LayersBleu
+from attentest.challenges.layers.examine import ENDS, ONE_KEY, Layers, sets_of
+from attentest.challenges.layers_bleu.examine import LayersBleu
 from attentest.data.batches import Batch, Encoded, step_keys
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.measures.chance import uniforms
-from attentest.models.beam import Advance, State, Written, beam_search
 from attentest.models.capabilities import Generates, GeneratesInLayers
+from attentest.models.networks.beam import Advance, State, Written, beam_search
+from attentest.models.networks.transformer import TransformerTranslator
+from attentest.models.networks.transformer_weights import by_head
 from attentest.models.replaced import REPLACEMENTS, Replacement
-from attentest.models.transformer import TransformerTranslator
-from attentest.models.transformer_weights import by_head
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 
@@ -111,7 +111,7 @@ def test_writing_step_by_step_draws_what_writing_all_at_once_draws(how: str, mon
                 torch.testing.assert_close(got, one[here], atol=1e-5, rtol=1e-5)
         return beam_search(advance, begun, beam=beam, longest=longest)
 
-    monkeypatch.setattr("attentest.models.transformer.beam_search", forced)
+    monkeypatch.setattr("attentest.models.networks.transformer.beam_search", forced)
     assert len(model.translate_with_layers_replaced(target.text, target.keys, sets, replacement)) == len(sets)
 
 

@@ -10,12 +10,12 @@ from tests.pairs import made_up_pairs, pair_model
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination
-from attentest.challenges.layers import OF_LAYERS
+from attentest.challenges.layers.examine import OF_LAYERS
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
-from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.huggingface.pretrained import Pretrained
 
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (
@@ -112,7 +112,7 @@ def test_instances_keep_the_second_text_and_on_request_its_scores():
 def test_scores_of_a_second_text_need_one():
     from tests.conftest import classifier, made_up_split
 
-    from attentest.models.classifier import Architecture
+    from attentest.models.networks.classifier import Architecture
 
     single, _ = classifier(Architecture(), made_up_split())
     challenge = CHALLENGES.parse("instances(second_explainers=('gradient',))")

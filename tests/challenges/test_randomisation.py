@@ -13,14 +13,14 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES, DEFAULT
 from attentest.challenges.challenge import Examination
-from attentest.challenges.randomisation import EVERYTHING, Randomisation
+from attentest.challenges.randomisation.examine import EVERYTHING, Randomisation
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import Subject
 
 

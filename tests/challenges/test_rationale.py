@@ -10,15 +10,15 @@ from sklearn.metrics import f1_score, jaccard_score
 from tests.conftest import WORDS, classifier, whole
 
 from attentest.challenges.challenge import Examination
-from attentest.challenges.faithfulness import Faithfulness
-from attentest.challenges.rationale import CEILINGS, Rationale
+from attentest.challenges.faithfulness.examine import Faithfulness
+from attentest.challenges.rationale.examine import CEILINGS, Rationale
 from attentest.data.corpus import Corpus, Provenance, Split
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.encoders import ENCODERS
 from attentest.report.readings import READINGS
+from attentest.runs.examination.examine import examine
+from attentest.runs.examination.marked import Marks, People
 from attentest.store.findings import read_findings
-from attentest.studies.examine import examine
-from attentest.studies.marked import Marks, People
 
 SINGLE = ("single_token_f1", "single_iou")
 OPTIONAL = {*SINGLE, *(column for column, _ in CEILINGS)}

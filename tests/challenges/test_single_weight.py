@@ -9,7 +9,7 @@ import torch
 from tests.challenges.undecided import undecided, with_weights
 
 from attentest.challenges.challenge import Examination
-from attentest.challenges.single_weight import SingleWeight
+from attentest.challenges.single_weight.examine import SingleWeight
 from attentest.errors import InputError
 from attentest.models.subject import DecodedReading
 from attentest.store.findings import Findings

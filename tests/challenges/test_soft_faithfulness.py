@@ -5,7 +5,7 @@ import pytest
 import torch
 from tests.challenges.test_faithfulness import examination
 
-from attentest.challenges.soft_faithfulness import NARROW, SoftFaithfulness
+from attentest.challenges.soft_faithfulness.examine import NARROW, SoftFaithfulness
 from attentest.errors import InputError
 from attentest.measures.chance import uniforms
 

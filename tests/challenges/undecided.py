@@ -10,8 +10,8 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges.challenge import Examination
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import DecodedReading
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.test_cli import fails_in_one_line, run
 
 from attentest.data.corpora import CORPORA
-from attentest.data.files import corpus_from_files
+from attentest.data.files.to_corpus import corpus_from_files
 
 __all__ = ["run"]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.test_cli import FAST, fails_in_one_line, reviews, run, write_csv
 
 from attentest.cli import main
-from attentest.data.formats import json_lines
+from attentest.data.files.formats import json_lines
 
 __all__ = ["run"]
 

@@ -10,12 +10,12 @@ import pytest
 from tests.cli.test_cli import run, write_csv
 
 import attentest.auditing
-import attentest.studies.describe
+import attentest.runs.describe
 from attentest.cli import audit as commands
 from attentest.cli.fine_tune import fine_tune
-from attentest.data.files import corpus_from_files
-from attentest.studies.describe import FILES, describe_run
-from attentest.studies.existing_texts import corpus_for
+from attentest.data.files.to_corpus import corpus_from_files
+from attentest.runs.describe import FILES, describe_run
+from attentest.runs.existing_texts import corpus_for
 
 __all__ = ["run"]
 
@@ -50,7 +50,7 @@ def test_every_option_reaches_the_run(command: str, tmp_path: Path, monkeypatch:
         raise Stopped
 
     monkeypatch.setattr(attentest.auditing, "describe_audit", described)
-    monkeypatch.setattr(attentest.studies.describe, "describe_run", described)
+    monkeypatch.setattr(attentest.runs.describe, "describe_run", described)
     monkeypatch.setattr(commands, "check_texts", lambda choices: None)
     function = getattr(commands, command)
     given = {name: GIVEN[name] for name in options(function)}
@@ -79,10 +79,10 @@ def test_every_choice_of_files_reaches_the_corpus(tmp_path: Path, monkeypatch: p
         raise Stopped
 
     given = {name: GIVEN[name] for name in FILES if name not in ("data", "test")} | {"data": data, "test": data}
-    monkeypatch.setattr("attentest.studies.describe.corpus_from_files", made)
-    monkeypatch.setattr("attentest.studies.existing_texts.corpus_from_files", made)
-    monkeypatch.setattr("attentest.data.files.corpus_from_files", made)
-    monkeypatch.setattr("attentest.data.presence.check_presence", lambda *_, **__: None)
+    monkeypatch.setattr("attentest.runs.describe.corpus_from_files", made)
+    monkeypatch.setattr("attentest.runs.existing_texts.corpus_from_files", made)
+    monkeypatch.setattr("attentest.data.files.to_corpus.corpus_from_files", made)
+    monkeypatch.setattr("attentest.data.files.presence.check_presence", lambda *_, **__: None)
     with pytest.raises(Stopped):
         describe_run(**given)
     of_model = {
@@ -92,7 +92,7 @@ def test_every_choice_of_files_reaches_the_corpus(tmp_path: Path, monkeypatch: p
         corpus_for(None, ("0", "1"), **of_model)
     of_command = {name: given[name] for name in FILES if name in inspect.signature(fine_tune).parameters}
     assert set(of_command) == {name for name in FILES if name != "min_frequency"}
-    monkeypatch.setattr("attentest.studies.fine_tuned.checkpoint_folder", lambda start: start)
+    monkeypatch.setattr("attentest.runs.fine_tuned.checkpoint_folder", lambda start: start)
     with pytest.raises(Stopped):
         fine_tune(tmp_path / "checkpoint", to=tmp_path / "to", quiet=True, **of_command)
     for sent, found in zip((given, of_model, of_command), captured, strict=True):

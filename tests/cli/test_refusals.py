@@ -11,7 +11,7 @@ import pytest
 from tests.cli.test_cli import fails_in_one_line, reviews, run, write_csv
 from tests.pretrained import tiny, tokenizer_of
 
-from attentest.models.pretrained.checkpoint import Checkpoint, quietly
+from attentest.models.huggingface.checkpoint import Checkpoint, quietly
 
 __all__ = ["run"]
 

@@ -14,10 +14,10 @@ from tests.conftest import made_up_corpus, made_up_split
 from tests.data.made_up_corpus import Toy
 from tests.hierarchy import texts
 
+from attentest.data.catalog.prepared import load_prepared, pack
 from attentest.data.corpora import CORPORA
 from attentest.data.corpora.declared import Instance, Prepared, Rows
 from attentest.data.corpus import Corpus, Provenance, Split
-from attentest.data.prepared import load_prepared, pack
 from attentest.data.sentences import kept_sentences, labels_of, sentence_lengths, split_with_sentences, with_sentences
 from attentest.errors import InputError
 

@@ -25,20 +25,20 @@ import attentest
 from attentest.catalogue import REGISTRIES, catalogue
 from attentest.challenges import CHALLENGES
 from attentest.cli.main import app
+from attentest.data.catalog.presets import with_preset
 from attentest.data.corpora import CORPORA
 from attentest.data.corpora.declared import Declared
-from attentest.data.presets import with_preset
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explaining import named as methods_named
-from attentest.models.attention import ATTENTIONS
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 from attentest.report.thresholds import THRESHOLDS
+from attentest.runs.presets import PRESETS, preset
 from attentest.store.folder import find_run
 from attentest.store.query import query
-from attentest.studies.presets import PRESETS, preset
 from attentest.training.loop import Training
 
 ROOT = Path(__file__).parents[2]

@@ -11,9 +11,9 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explainers.explainer import margin
-from attentest.models.classifier import Architecture, Classifier
 from attentest.models.copies import copies
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import Reading, Subject
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")

@@ -11,10 +11,10 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.explainers.erasure import ERASURES, erased
 from attentest.measures.chance import uniforms
-from attentest.models.classifier import Architecture, Classifier
-from attentest.models.encoders import ENCODERS
-from attentest.models.shifted import Shifted
-from attentest.models.words import reader_of, words_of
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.shared_work.words import reader_of, words_of
+from attentest.models.wrappers.shifted import Shifted
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
 

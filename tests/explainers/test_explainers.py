@@ -15,9 +15,9 @@ from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explainers.explainer import margin
 from attentest.measures.rank import kendall
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
 
@@ -97,7 +97,7 @@ def test_leave_one_out_equals_a_loop_that_deletes_and_encodes_again(encoder, cla
 def test_leave_one_out_does_not_depend_on_how_many_instances_are_deleted_from_at_once(monkeypatch):
     _, model, batch, reading = made("bilstm(hidden=8)")
     together = EXPLAINERS.parse("leave_one_out").scores(model, batch, reading)
-    monkeypatch.setattr("attentest.explainers.leave_one_out.BUDGET", {"cpu": 1})
+    monkeypatch.setattr("attentest.explainers.perturbation.leave_one_out.BUDGET", {"cpu": 1})
     alone = EXPLAINERS.parse("leave_one_out").scores(model, batch, reading)
     assert torch.allclose(together, alone, atol=1e-7)
 

@@ -15,10 +15,10 @@ from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS, LAYERED
-from attentest.explainers.attention_flow import _flows
-from attentest.models.classifier import Architecture
+from attentest.explainers.attention.attention_flow import _flows
 from attentest.models.copies import copies
-from attentest.models.pretrained.building import build_pretrained
+from attentest.models.huggingface.building import build_pretrained
+from attentest.models.networks.classifier import Architecture
 
 TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(5, 2, 6)

@@ -10,20 +10,20 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import Examination
-from attentest.challenges.faithfulness import Faithfulness
-from attentest.challenges.randomisation import Randomisation
-from attentest.challenges.rationale import Rationale
+from attentest.challenges.faithfulness.examine import Faithfulness
+from attentest.challenges.randomisation.examine import Randomisation
+from attentest.challenges.rationale.examine import Rationale
 from attentest.data.batches import Batch
 from attentest.data.corpus import Split
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.precomputed import Precomputed
-from attentest.models.classifier import Architecture, Classifier
 from attentest.models.copies import copies
+from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.registry import text_of
+from attentest.runs.run import code_of
 from attentest.store.folder import RunFolder
 from attentest.store.scores import Scores, Texts, keep_scores
-from attentest.studies.run import code_of
 
 
 def kept(

@@ -12,10 +12,10 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges.challenge import Examination
 from attentest.explainers import EXPLAINERS, LAYERED, Attribution, Explainer, shared
-from attentest.explainers.gradient import OfSlope
+from attentest.explainers.gradient.gradient import OfSlope
 from attentest.explainers.shared import Shared
 from attentest.models.architecture import Architecture
-from attentest.models.encoders import ENCODERS
+from attentest.models.parts.encoders import ENCODERS
 
 ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", "captum", *LAYERED)]
 

@@ -20,11 +20,11 @@ from attentest.data.corpora.cnn import CNN
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
-from attentest.measures.bracket import bracket
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.measures.adversary.bracket import bracket
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,10 @@ from tests.conftest import classifier, made_up_split, whole
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
-from attentest.models.attention import ATTENTIONS, masked_softmax
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.models.networks.classifier import Architecture
+from attentest.models.parts.attention import ATTENTIONS, masked_softmax
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 from attentest.models.subject import DecodedReading
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "bigru(hidden=8)", "convolution(filters=4)", "average(hidden=8)", "none")

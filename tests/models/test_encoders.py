@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attentest.errors import InputError
-from attentest.models.encoders import ENCODERS, BiLSTM, Convolution
+from attentest.models.parts.encoders import ENCODERS, BiLSTM, Convolution
 
 LENGTHS = torch.tensor([9, 1, 5, 12, 3])
 

@@ -9,10 +9,10 @@ from tests.conftest import classifier, made_up_corpus, made_up_split, whole
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import NotApplicable
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture, Classifier
-from attentest.models.encoders import ENCODERS
-from attentest.models.guided import Guided
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.wrappers.guided import Guided
 from attentest.training.loop import Training, fit, predict
 from attentest.training.resume import Resume
 

@@ -13,8 +13,8 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.explainers.certificates import delete_literally
 from attentest.models.architecture import Architecture
-from attentest.models.hierarchical import Hierarchical
-from attentest.models.signals import Absorber, Difference, Relevance
+from attentest.models.networks.hierarchical import Hierarchical
+from attentest.models.networks.signals import Absorber, Difference, Relevance
 from attentest.training.checkpoints import load_network, save_network
 
 SITES = ("sentence", "word")

@@ -14,8 +14,8 @@ from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
-from attentest.models.own_model import OwnModel, self_tested, subject_of_functions
-from attentest.models.own_module import subject_of_module
+from attentest.models.custom.own_model import OwnModel, self_tested, subject_of_functions
+from attentest.models.custom.own_module import subject_of_module
 from attentest.models.subject import AffineReading, DecodedReading
 
 INDEX = {"<pad>": 0, "<unk>": 1, **{word: place + 2 for place, word in enumerate(WORDS)}}

@@ -19,11 +19,11 @@ from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.certificates import delete_literally
 from attentest.models.architecture import QUERIES, Architecture
-from attentest.models.attention import Random, masked_softmax
-from attentest.models.encoders import BiGRU, BiLSTM, Convolution
-from attentest.models.heads import Joint, JointTanh, Softmax
+from attentest.models.parts.attention import Random, masked_softmax
+from attentest.models.parts.encoders import BiGRU, BiLSTM, Convolution
+from attentest.models.parts.heads import Joint, JointTanh, Softmax
+from attentest.models.shared_work.words import reader_of, words_of
 from attentest.models.subject import AffineReading, DecodedReading
-from attentest.models.words import reader_of, words_of
 
 ENCODERS = ("bilstm(hidden=6)", "bigru(hidden=6)", "convolution(filters=4)", "average(hidden=8)", "none")
 HEADS = ("softmax", "joint", "joint_tanh")
@@ -317,7 +317,7 @@ def test_parts_of_both_texts_can_be_drawn_anew():
 def test_vectors_are_both_texts_first_embeddings():
     vectors = torch.randn(9, 5)
     made = Architecture(BiLSTM(4), embedding=5, query="separate")
-    from attentest.models.classifier import Classifier
+    from attentest.models.networks.classifier import Classifier
 
     model = Classifier(made, 9, 3, torch.Generator().manual_seed(0), vectors)
     assert torch.equal(model.embedding.weight, vectors)

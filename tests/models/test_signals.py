@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.errors import NotApplicable
-from attentest.models.attention import ATTENTIONS, AttentionNetwork
-from attentest.models.classifier import Architecture
-from attentest.models.encoders import ENCODERS, EncoderNetwork
-from attentest.models.heads import HeadNetwork
-from attentest.models.signals import Absorber, Difference, Relevance, log_mean, log_sum_exp
+from attentest.models.networks.classifier import Architecture
+from attentest.models.networks.signals import Absorber, Difference, Relevance, log_mean, log_sum_exp
+from attentest.models.parts.attention import ATTENTIONS, AttentionNetwork
+from attentest.models.parts.encoders import ENCODERS, EncoderNetwork
+from attentest.models.parts.heads import HeadNetwork
 
 NUMBERS = st.floats(-30, 30)
 KINDS = list(

@@ -16,13 +16,13 @@ from attentest.data.vocabulary import END, PAD, START, Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
-from attentest.models.attention import ATTENTIONS
-from attentest.models.beam import Advance, State, Written, beam_search
 from attentest.models.capabilities import GeneratesInLayers
-from attentest.models.decoders import DECODERS, Transformer, TransformerBase
-from attentest.models.encoders import BiGRU, NoEncoder
 from attentest.models.network import build_network
-from attentest.models.transformer import TransformerTranslator
+from attentest.models.networks.beam import Advance, State, Written, beam_search
+from attentest.models.networks.transformer import TransformerTranslator
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.decoders import DECODERS, Transformer, TransformerBase
+from attentest.models.parts.encoders import BiGRU, NoEncoder
 from attentest.registry import text_of
 from attentest.training.checkpoints import load_network, save_network
 from attentest.training.loop import Training, fit
@@ -134,7 +134,7 @@ def test_one_step_at_a_time_equals_all_at_once(attention: str, monkeypatch: pyte
             torch.testing.assert_close(logits[target.of[here]], whole[here], atol=1e-5, rtol=1e-5)
         return beam_search(advance, begun, beam=beam, longest=longest)
 
-    monkeypatch.setattr("attentest.models.transformer.beam_search", forced)
+    monkeypatch.setattr("attentest.models.networks.transformer.beam_search", forced)
     model.translate(target.text, target.keys, beam=1)
 
 

@@ -7,11 +7,11 @@ from tests.translations import made_up_translations
 
 from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError
-from attentest.models.attention import ScaledDot, Uniform
-from attentest.models.encoders import NoEncoder
-from attentest.studies.describe import describe_run
-from attentest.studies.execute import execute
-from attentest.studies.presets import TRANSFORMER, TRANSLATION
+from attentest.models.parts.attention import ScaledDot, Uniform
+from attentest.models.parts.encoders import NoEncoder
+from attentest.runs.describe import describe_run
+from attentest.runs.execute import execute
+from attentest.runs.presets import TRANSFORMER, TRANSLATION
 
 SMALL = "transformer(layers=2, heads=2, hidden=8, feedforward=12)"
 

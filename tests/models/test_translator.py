@@ -14,10 +14,10 @@ from attentest.data.batches import Encoded
 from attentest.data.vocabulary import END, PAD, START, Vocabulary
 from attentest.errors import InputError
 from attentest.models.architecture import Architecture
-from attentest.models.attention import ATTENTIONS
-from attentest.models.decoders import DECODERS
-from attentest.models.encoders import ENCODERS
 from attentest.models.network import build_network
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.decoders import DECODERS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.training.checkpoints import load_network, save_network
 from attentest.training.loop import Training, fit
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from tests.papers.made_up_altered import TASKS, TEXTS, counts
 from tests.papers.made_up_cells import MadeUpCell, run_folder, write
 
-from attentest.challenges.layers import Layers
-from attentest.challenges.layers_bleu import LayersBleu
+from attentest.challenges.layers.examine import Layers
+from attentest.challenges.layers_bleu.examine import LayersBleu
 
 CHECKPOINT = "all-MiniLM-L6-v2"
 MULTI30K = "multi30k(tokenizer='whitespace', subwords=8000)"

@@ -16,8 +16,8 @@ import pytest
 from attentest.challenges import CHALLENGES
 from attentest.data.corpora import CORPORA
 from attentest.errors import InputError, UnknownName
-from attentest.models.attention import ATTENTIONS
-from attentest.models.encoders import ENCODERS
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.papers import PAPERS, paper
 from attentest.papers.claims import COLUMNS, load_claims, read_figures
 from attentest.papers.rules import read_rules

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from attentest.challenges.adversarial_training import AdversarialTraining
-from attentest.challenges.flip_sets import FlipSets
-from attentest.challenges.guide import GUIDES, Guide
-from attentest.challenges.seed_variance import SeedVariance
-from attentest.challenges.single_weight import SingleWeight
-from attentest.challenges.trained_uniform import TrainedUniform
+from attentest.challenges.adversarial_training.examine import AdversarialTraining
+from attentest.challenges.flip_sets.examine import FlipSets
+from attentest.challenges.guide.examine import GUIDES, Guide
+from attentest.challenges.seed_variance.examine import SeedVariance
+from attentest.challenges.single_weight.examine import SingleWeight
+from attentest.challenges.trained_uniform.examine import TrainedUniform
 
 Row = dict[str, Any]
 LN2 = float(np.log(2))

@@ -15,10 +15,10 @@ from tests.papers.made_up_layers import MULTI30K, layered_cell
 from tests.report.made_up_verdict import made_up_verdict
 
 from attentest.challenges import CHALLENGES
-from attentest.challenges.heads import Heads
-from attentest.challenges.instances import Instances
-from attentest.challenges.joint_adversary import JointAdversary
-from attentest.challenges.knockout import Knockout
+from attentest.challenges.heads.examine import Heads
+from attentest.challenges.instances.examine import Instances
+from attentest.challenges.joint_adversary.examine import JointAdversary
+from attentest.challenges.knockout.examine import Knockout
 from attentest.report.also import also_measured
 from attentest.report.judge import judge
 from attentest.report.page import page

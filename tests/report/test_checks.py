@@ -9,10 +9,10 @@ from tests.report.test_page import Outline
 from tests.studies.test_run import small
 
 from attentest.challenges import CHALLENGES
-from attentest.challenges.agreement import Agreement
-from attentest.challenges.certificates import LIMITS, OUTSIDE, Certificates
-from attentest.challenges.faithfulness import Faithfulness
-from attentest.challenges.uniform import UniformAttention
+from attentest.challenges.agreement.examine import Agreement
+from attentest.challenges.certificates.examine import LIMITS, OUTSIDE, Certificates
+from attentest.challenges.faithfulness.examine import Faithfulness
+from attentest.challenges.uniform.examine import UniformAttention
 from attentest.registry import parameters_of
 from attentest.report.answer import LINES, answer
 from attentest.report.checks import checked, checks_table, checks_terminal
@@ -22,9 +22,9 @@ from attentest.report.page import page
 from attentest.report.randomisation_figure import randomisation_curve
 from attentest.report.saliency import FAILED
 from attentest.report.tables import render
+from attentest.runs.execute import execute
 from attentest.store.findings import Findings, FindingsWriter
 from attentest.store.folder import RunFolder
-from attentest.studies.execute import execute
 
 IG, TEXTS = "integrated_gradients(n_steps=8, tolerance=0.2)", 40
 

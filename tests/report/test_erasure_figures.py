@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from tests.report.test_figures import drawn
 
-from attentest.challenges.flip_sets import FlipSets
-from attentest.challenges.single_weight import SingleWeight
+from attentest.challenges.flip_sets.examine import FlipSets
+from attentest.challenges.single_weight.examine import SingleWeight
 from attentest.report import erasure_figures, figures
 from attentest.report.erasure import ORDERS
 from attentest.report.erasure_figures import (

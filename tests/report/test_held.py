@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from attentest.challenges.adversary import Adversary
-from attentest.challenges.agreement import Agreement
+from attentest.challenges.adversary.examine import Adversary
+from attentest.challenges.agreement.examine import Agreement
 from attentest.registry import parameters_of
 from attentest.report.agreement_lines import tokens_line
 from attentest.report.held import HALF, Reading, Site, dependence, freedom, held_line, on_words, site_of, why_open

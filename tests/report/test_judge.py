@@ -12,8 +12,8 @@ import pytest
 import torch
 from tests.studies.test_run import small
 
-from attentest.challenges.adversary import Adversary
-from attentest.explainers.state_erasure import erasure_effect
+from attentest.challenges.adversary.examine import Adversary
+from attentest.explainers.perturbation.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.models.subject import AffineReading
 from attentest.report.judge import _reason, judge
@@ -21,10 +21,10 @@ from attentest.report.thresholds import FEWEST, THRESHOLDS, percent, tone_of
 from attentest.report.verdict import Line
 from attentest.report.weighing import weigh
 from attentest.report.weights_lines import adversary_line
+from attentest.runs.execute import execute
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate
-from attentest.studies.execute import execute
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ from tests.challenges.test_rationale import annotated_corpus
 from tests.report.test_page import Outline
 from tests.studies.test_run import SMALL, small
 
-from attentest.challenges.rationale import Rationale
+from attentest.challenges.rationale.examine import Rationale
 from attentest.report.figures import rationale_ceiling, svg
 from attentest.report.judge import judge
 from attentest.report.marks import CEILING, Marked, has_ceiling, marks_table, marks_terminal, rationale_line
 from attentest.report.page import page
 from attentest.report.tables import render
+from attentest.runs.execute import execute
+from attentest.runs.run import Run
 from attentest.store.findings import Findings
-from attentest.studies.execute import execute
-from attentest.studies.run import Run
 from attentest.training.loop import Training
 
 

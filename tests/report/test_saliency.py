@@ -9,14 +9,14 @@ import pytest
 from tests.report.test_page import Outline
 from tests.studies.test_run import small
 
-from attentest.challenges.faithfulness import MARKS as WRITTEN
-from attentest.challenges.faithfulness import Faithfulness
+from attentest.challenges.faithfulness.examine import MARKS as WRITTEN
+from attentest.challenges.faithfulness.examine import Faithfulness
 from attentest.report.figures import faithfulness_overview, svg
 from attentest.report.judge import judge, weigh
 from attentest.report.page import page
 from attentest.report.saliency import MARKS, RANDOM, Compared, saliency_line, saliency_table
+from attentest.runs.execute import execute
 from attentest.store.findings import Findings
-from attentest.studies.execute import execute
 
 #: As the challenge has them.
 SIGNED, MADE = ("lrp", "occlusion"), ("occlusion", "leave_one_out")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from attentest.report.study_results import groups_of
-from attentest.studies.describe import describe_run
-from attentest.studies.execute import execute
+from attentest.runs.describe import describe_run
+from attentest.runs.execute import execute
 
 
 @pytest.mark.slow

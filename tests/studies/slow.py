@@ -15,9 +15,9 @@ from tests.studies.test_run import small
 from attentest.challenges import CHALLENGES, Challenge, Examination
 from attentest.challenges.challenge import numbers
 from attentest.errors import InputError
+from attentest.runs.examination import examine
+from attentest.runs.run import Run
 from attentest.store.findings import Measure
-from attentest.studies import examine
-from attentest.studies.run import Run
 
 #: Where Noted writes the rows of every batch it is asked about.
 LOG = "ATTENTEST_TEST_LOG"

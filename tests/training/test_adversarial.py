@@ -16,9 +16,9 @@ from attentest.data.vectors import load_vectors
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture, Classifier
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.training.adversarial import SMALLEST, Imitation, Recorded, floored_kl
 from attentest.training.loop import Training, best_epoch, fit
 

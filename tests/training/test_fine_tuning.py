@@ -11,8 +11,8 @@ from tests.conftest import made_up_corpus
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.errors import AttentestError
-from attentest.models.pretrained.checkpoint import load_checkpoint, quietly
-from attentest.studies.existing import describe_checkpoint
+from attentest.models.huggingface.checkpoint import load_checkpoint, quietly
+from attentest.runs.existing import describe_checkpoint
 from attentest.training import fine_tuning
 from attentest.training.fine_tuning import FINE_TUNING, fine_tune
 

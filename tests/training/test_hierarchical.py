@@ -8,8 +8,8 @@ from tests.hierarchy import told
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.models.architecture import Architecture
-from attentest.models.encoders import ENCODERS
 from attentest.models.network import build_network
+from attentest.models.parts.encoders import ENCODERS
 from attentest.training.loop import Training, fit, predict
 
 

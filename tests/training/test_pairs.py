@@ -8,10 +8,10 @@ from tests.pairs import made_up_questions
 
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture, Classifier
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 from attentest.training.checkpoints import load_network, save_network
 from attentest.training.loop import Training, fit, predict
 

@@ -11,9 +11,9 @@ from tests.conftest import classifier, made_up_corpus, made_up_split, whole
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import CheckpointError, InputError
-from attentest.models.attention import ATTENTIONS
-from attentest.models.classifier import Architecture, Classifier
-from attentest.models.encoders import ENCODERS
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network, save_vocabulary
 from attentest.training.loop import Training, best_epoch, fit, predict
 from attentest.training.objectives import CrossEntropy, class_balance

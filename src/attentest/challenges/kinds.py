@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.explainers.captum_adapter import Captum
-from attentest.explainers.gradient_norm import GradientNorm
-from attentest.explainers.smooth_grad import SmoothGrad
+from attentest.explainers.gradient.gradient_norm import GradientNorm
+from attentest.explainers.gradient.smooth_grad import SmoothGrad
 
 __all__ = ["is_made_of", "is_signed"]
 

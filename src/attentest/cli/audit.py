@@ -16,7 +16,7 @@ from attentest.durations import seconds_of
 from attentest.tasks import TASKS
 
 if TYPE_CHECKING:
-    from attentest.studies.run import Run
+    from attentest.runs.run import Run
 
 DEFAULT_RUNS = Path("runs")
 
@@ -111,7 +111,7 @@ def audit(
     check_texts(choices)
     from attentest.auditing import describe_audit, finish
     from attentest.report.missing import failures, left_out
-    from attentest.studies.trained import device_named
+    from attentest.runs.trained import device_named
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):
@@ -133,7 +133,7 @@ def audit(
 
 def check_texts(choices: Mapping[str, Any]) -> None:
     """Refuse texts that are not there before anything slow is imported."""
-    from attentest.data.presence import check_presence
+    from attentest.data.files.presence import check_presence
 
     columns = ("text_column", "label_column", "second_column", "id_column", "encoding")
     given = choices["corpus"], choices["data"], choices["test"]
@@ -186,10 +186,10 @@ def train(
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
     check_texts(choices)
-    from attentest.studies.describe import describe_run
-    from attentest.studies.run import MODEL
-    from attentest.studies.trained import device_named
-    from attentest.studies.trained import train as train_model
+    from attentest.runs.describe import describe_run
+    from attentest.runs.run import MODEL
+    from attentest.runs.trained import device_named
+    from attentest.runs.trained import train as train_model
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):

@@ -13,7 +13,7 @@ from attentest.cli.terminal import Terminal
 from attentest.errors import InputError
 
 if TYPE_CHECKING:
-    from attentest.data.check import Recounted
+    from attentest.data.catalog.check import Recounted
     from attentest.data.corpora.declared import Declared
 
 __all__ = ["corpora_app"]
@@ -65,7 +65,7 @@ def get(
     It comes from its official archive, from the hub, or from your own copy of its files (--from). Downloads go on
     where they stopped, and nothing is replaced before the new copy is whole.
     """
-    from attentest.data import installing
+    from attentest.data.catalog import installing
 
     declared = _declared(name)
     done = installing.get(declared, source=source, from_folder=from_folder, progress=Terminal(quiet=quiet))
@@ -83,8 +83,8 @@ def prepare(name: Name, from_folder: From = None, preset: Preset = None, quiet: 
 
     The result is kept, and made again only when the rows, the options or the code have changed.
     """
-    from attentest.data import installing
-    from attentest.data.prepared import load_prepared, prepared_folder
+    from attentest.data.catalog import installing
+    from attentest.data.catalog.prepared import load_prepared, prepared_folder
 
     terminal = Terminal(quiet=quiet)
     declared = _declared(name, preset)
@@ -134,11 +134,11 @@ def check(
 
 def _recounted(names: list[str], preset: str | None, terminal: Terminal) -> Any:
     """Each corpus in each preparation that has figures, with what a recount gives."""
-    from attentest.data.check import recount
+    from attentest.data.catalog.check import recount
+    from attentest.data.catalog.presets import names_of, with_preset
+    from attentest.data.catalog.raw import where
     from attentest.data.corpora import CORPORA
     from attentest.data.corpora.declared import Declared
-    from attentest.data.presets import names_of, with_preset
-    from attentest.data.raw import where
 
     chosen = names or [name for name in CORPORA if issubclass(CORPORA[name], Declared)]
     for name in chosen:
@@ -186,9 +186,9 @@ def vectors(
 
 def _declared(name: str, preset: str | None = None) -> Declared:
     """The corpus of that name; one that is generated has no files to get, prepare or check."""
+    from attentest.data.catalog.presets import with_preset
     from attentest.data.corpora import CORPORA
     from attentest.data.corpora.declared import Declared
-    from attentest.data.presets import with_preset
 
     value = CORPORA.parse(name)
     if not isinstance(value, Declared):

@@ -12,11 +12,11 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from attentest.data.check import Recounted
+from attentest.data.catalog.check import Recounted
+from attentest.data.catalog.presets import USUAL
+from attentest.data.catalog.raw import where
 from attentest.data.corpora import CORPORA
 from attentest.data.corpora.declared import Declared
-from attentest.data.presets import USUAL
-from attentest.data.raw import where
 from attentest.registry import text_of
 
 __all__ = ["check_table", "entries", "list_table", "recounted_record"]

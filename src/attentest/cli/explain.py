@@ -79,7 +79,7 @@ def explain(
     if not given.strip():
         raise InputError("The text is empty: there is no word to explain. Give a text with words in it.")
     with terminal.console.status("Explaining …"):
-        from attentest.models.pretrained.checkpoint import is_checkpoint
+        from attentest.models.huggingface.checkpoint import is_checkpoint
         from attentest.store.folder import find_run
 
         found: Explanation | Translation

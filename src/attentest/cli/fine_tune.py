@@ -43,10 +43,10 @@ def fine_tune(
     """
     terminal = Terminal(quiet=quiet or as_json)
     from attentest.data.corpora import CORPORA
-    from attentest.data.files import corpus_from_files
-    from attentest.data.presence import check_presence
+    from attentest.data.files.presence import check_presence
+    from attentest.data.files.to_corpus import corpus_from_files
     from attentest.errors import InputError
-    from attentest.models.pretrained.checkpoint import is_checkpoint
+    from attentest.models.huggingface.checkpoint import is_checkpoint
 
     if (corpus is None) == (data is None):
         raise InputError("Give --corpus or --data: what to fine-tune on.")
@@ -60,10 +60,10 @@ def fine_tune(
         id_column=id_column,
         encoding=encoding,
     )
-    from attentest.studies.fine_tuned import checkpoint_folder
-    from attentest.studies.run import TEXTS
-    from attentest.studies.seen_texts import keep_texts
-    from attentest.studies.trained import device_named
+    from attentest.runs.fine_tuned import checkpoint_folder
+    from attentest.runs.run import TEXTS
+    from attentest.runs.seen_texts import keep_texts
+    from attentest.runs.trained import device_named
     from attentest.training.fine_tuning import FINE_TUNING, fine_tune, finished_before
     from attentest.training.loop import best_epoch
 

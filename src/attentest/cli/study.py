@@ -127,11 +127,11 @@ def pack_study(
     """Prepare a study's corpora, vectors and checkpoints for a machine that has neither their rows nor a tokenizer."""
     import shutil
 
+    from attentest.data.catalog.prepared import pack
     from attentest.data.corpora import CORPORA
     from attentest.data.corpora.declared import Declared
-    from attentest.data.prepared import pack
-    from attentest.studies.describe import vectors_file
-    from attentest.studies.fine_tuned import checkpoint_folder
+    from attentest.runs.describe import vectors_file
+    from attentest.runs.fine_tuned import checkpoint_folder
 
     found = narrowed(find_study(study), corpus, 0, None, None, None)
     terminal = Terminal()
@@ -275,10 +275,10 @@ def conducted(
 ) -> Conducted:
     """Conduct the study with its display."""
     from attentest.cli.study_display import StudyDisplay
+    from attentest.runs.trained import device_named
     from attentest.studies.conduct import conduct, tasks_of
     from attentest.studies.engines import RayCluster
     from attentest.studies.plan import plan
-    from attentest.studies.trained import device_named
 
     device_named(device, here=not isinstance(engine, RayCluster))
     terminal.say(f"Study   {study.name}: {study.title or study.about}".rstrip(": "))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from attentest.data.scripts import characters_of
+from attentest.data.files.scripts import characters_of
 from attentest.errors import UnknownName
 
 __all__ = ["TOKENIZERS", "Tokenizer", "tokenize"]

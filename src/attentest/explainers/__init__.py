@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from attentest.explainers.attention import AttentionWeights
-from attentest.explainers.attention_flow import AttentionFlow
-from attentest.explainers.attention_mean import AttentionMean
-from attentest.explainers.attention_x_gradient import AttentionXGradient
-from attentest.explainers.attention_x_value_norm import AttentionXValueNorm
-from attentest.explainers.attn_lrp import AttnLRP
+from attentest.explainers.attention.attention import AttentionWeights
+from attentest.explainers.attention.attention_flow import AttentionFlow
+from attentest.explainers.attention.attention_mean import AttentionMean
+from attentest.explainers.attention.attention_x_gradient import AttentionXGradient
+from attentest.explainers.attention.attention_x_value_norm import AttentionXValueNorm
+from attentest.explainers.attention.generic_relevance import GenericRelevance
+from attentest.explainers.attention.rollout import Rollout
+from attentest.explainers.attention.state_evidence import StateEvidence
+from attentest.explainers.attention.value_weighted_norm import ValueWeightedNorm
 from attentest.explainers.captum_adapter import Captum
-from attentest.explainers.deep_lift import DeepLift
-from attentest.explainers.deletion import Deletion
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.generic_relevance import GenericRelevance
-from attentest.explainers.gradient import Gradient, GradientState
-from attentest.explainers.gradient_norm import GradientNorm
-from attentest.explainers.gradient_x_input import GradientXInput
-from attentest.explainers.integrated_gradients import IntegratedGradients
-from attentest.explainers.kernel_shap import KernelShap
-from attentest.explainers.leave_one_out import LeaveOneOut
-from attentest.explainers.lime import Lime
-from attentest.explainers.lrp import LRP
-from attentest.explainers.occlusion import Occlusion
+from attentest.explainers.gradient.gradient import Gradient, GradientState
+from attentest.explainers.gradient.gradient_norm import GradientNorm
+from attentest.explainers.gradient.gradient_x_input import GradientXInput
+from attentest.explainers.gradient.integrated_gradients import IntegratedGradients
+from attentest.explainers.gradient.smooth_grad import SmoothGrad
 from attentest.explainers.oracle import Oracle
+from attentest.explainers.perturbation.deletion import Deletion
+from attentest.explainers.perturbation.kernel_shap import KernelShap
+from attentest.explainers.perturbation.leave_one_out import LeaveOneOut
+from attentest.explainers.perturbation.lime import Lime
+from attentest.explainers.perturbation.occlusion import Occlusion
+from attentest.explainers.perturbation.state_erasure import StateErasure
 from attentest.explainers.precomputed import Precomputed
 from attentest.explainers.random_scores import RandomScores
-from attentest.explainers.rollout import Rollout
-from attentest.explainers.smooth_grad import SmoothGrad
-from attentest.explainers.state_erasure import StateErasure
-from attentest.explainers.state_evidence import StateEvidence
-from attentest.explainers.value_weighted_norm import ValueWeightedNorm
+from attentest.explainers.relevance.attn_lrp import AttnLRP
+from attentest.explainers.relevance.deep_lift import DeepLift
+from attentest.explainers.relevance.lrp import LRP
 from attentest.registry import Registry
 
 __all__ = ["EXPLAINERS", "LAYERED", "Attribution", "Explainer"]

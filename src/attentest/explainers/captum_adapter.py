@@ -25,7 +25,7 @@ from attentest.data.batches import Batch
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers.budget import positions
 from attentest.explainers.explainer import Attribution, Explainer, margin
-from attentest.explainers.slopes import check_baselines, differentiable, target_of
+from attentest.explainers.gradient.slopes import check_baselines, differentiable, target_of
 from attentest.measures.chance import uniforms
 from attentest.measures.packing import ordinals
 from attentest.measures.packing import positions as packed_positions

@@ -10,16 +10,16 @@ from torch import Tensor
 
 from attentest.data.batches import Batch, Sequences
 from attentest.data.sentence_rows import Sentences
-from attentest.explainers.deletion import Deletion
-from attentest.explainers.drops import output_of
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.leave_one_out import LeaveOneOut
-from attentest.explainers.path_integral import Way
-from attentest.explainers.slopes import slopes, target_of
+from attentest.explainers.gradient.path_integral import Way
+from attentest.explainers.gradient.slopes import slopes, target_of
+from attentest.explainers.perturbation.deletion import Deletion
+from attentest.explainers.perturbation.drops import output_of
+from attentest.explainers.perturbation.leave_one_out import LeaveOneOut
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
 from attentest.models.copies import copies
-from attentest.models.lines import line_through
+from attentest.models.shared_work.lines import line_through
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 

@@ -19,8 +19,8 @@ from attentest.data.sentence_rows import Sentences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
+from attentest.models.shared_work.words import Reader, reader_of, words_of
 from attentest.models.subject import Reading, Subject
-from attentest.models.words import Reader, reader_of, words_of
 
 __all__ = ["ERASURES", "Known", "check_erasure", "erased"]
 

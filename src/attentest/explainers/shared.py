@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.erasure import Known
-from attentest.explainers.slopes import slopes, target_of
+from attentest.explainers.gradient.slopes import slopes, target_of
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Shared"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.models.attention import ATTENTIONS, Additive, Attention, Random, ScaledDot, Uniform
-from attentest.models.decoders import DECODERS, Decoder, Transformer
-from attentest.models.encoders import ENCODERS, BiGRU, BiLSTM, Encoder, NoEncoder
-from attentest.models.heads import HEADS, Head
+from attentest.models.parts.attention import ATTENTIONS, Additive, Attention, Random, ScaledDot, Uniform
+from attentest.models.parts.decoders import DECODERS, Decoder, Transformer
+from attentest.models.parts.encoders import ENCODERS, BiGRU, BiLSTM, Encoder, NoEncoder
+from attentest.models.parts.heads import HEADS, Head
 from attentest.registry import text_of
 
 __all__ = ["QUERIES", "STRUCTURES", "Architecture"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from attentest.models.heads import HeadNetwork
-from attentest.models.signals import AnySignal
+from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.heads import HeadNetwork
 
 __all__ = ["NOTHING_ASKED", "NO_CANDIDATE", "Asked"]
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch, Encoded, Sequences
 from attentest.errors import NotApplicable
-from attentest.models.beam import Weigh, Written
+from attentest.models.networks.beam import Weigh, Written
 from attentest.models.replaced import Replacement
 
 __all__ = ["CutsWords", "Generates", "GeneratesInLayers", "ReadsMany", "lacking", "required"]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attentest.data.batches import Batch
 from attentest.models.architecture import Architecture
-from attentest.models.decoders import Transformer
+from attentest.models.parts.decoders import Transformer
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Network", "build_network", "network_class"]
@@ -49,10 +49,10 @@ def build_network(
 def network_class(architecture: Architecture) -> type[Network]:
     """The class of the networks of this architecture."""
     # Here, because the classes below are networks themselves.
-    from attentest.models.classifier import Classifier
-    from attentest.models.hierarchical import Hierarchical
-    from attentest.models.transformer import TransformerTranslator
-    from attentest.models.translator import Translator
+    from attentest.models.networks.classifier import Classifier
+    from attentest.models.networks.hierarchical import Hierarchical
+    from attentest.models.networks.transformer import TransformerTranslator
+    from attentest.models.networks.translator import Translator
 
     if isinstance(architecture.decoder, Transformer):
         return TransformerTranslator

@@ -23,8 +23,8 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.errors import InputError, NotApplicable
+from attentest.models.networks.signals import AnySignal
 from attentest.models.replaced import AttentionPlace, Replacement
-from attentest.models.signals import AnySignal
 
 __all__ = ["BASELINES", "AffineReading", "DecodedReading", "Reading", "Subject"]
 
@@ -203,7 +203,7 @@ class Subject(ABC):
         return False
 
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
-        """The logits once more, computed with signals (models/signals.py): what lrp and deep_lift follow."""
+        """The logits once more, computed with signals (models/networks/signals.py): what lrp and deep_lift follow."""
         raise NotApplicable(
             f"{type(self).__name__} cannot be replayed layer by layer, so lrp and deep_lift do not apply to it. "
             "Use gradient_x_input or integrated_gradients."

@@ -15,12 +15,12 @@ from attentest.data.corpus import Corpus
 from attentest.data.sentences import with_sentences
 from attentest.errors import AttentestError, ChallengeFailed, StorageError, line_of
 from attentest.progress import Progress
+from attentest.runs.describe import describe_run
+from attentest.runs.execute import execute
+from attentest.runs.run import Run
+from attentest.runs.trained import keep_to, train
 from attentest.store.atomic import make_folder, write_text
-from attentest.studies.describe import describe_run
 from attentest.studies.engine import Task
-from attentest.studies.execute import execute
-from attentest.studies.run import Run
-from attentest.studies.trained import keep_to, train
 
 __all__ = ["describe_cell", "failure_of", "keep_failure", "perform"]
 

@@ -11,19 +11,19 @@ from typing import Any
 
 from attentest.challenges import CHALLENGES
 from attentest.data.corpora import CORPORA
-from attentest.data.encodings import encoding_named
+from attentest.data.files.encodings import encoding_named
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import AttentestError, InputError, UnknownName, suggestion
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
-from attentest.models.attention import ATTENTIONS
-from attentest.models.decoders import DECODERS
-from attentest.models.encoders import ENCODERS
-from attentest.models.heads import HEADS
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.decoders import DECODERS
+from attentest.models.parts.encoders import ENCODERS
+from attentest.models.parts.heads import HEADS
 from attentest.registry import Registry
-from attentest.studies.describe import describe_run
-from attentest.studies.presets import preset
-from attentest.studies.removal import Removal
+from attentest.runs.describe import describe_run
+from attentest.runs.presets import preset
+from attentest.runs.removal import Removal
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
 

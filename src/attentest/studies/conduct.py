@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attentest.progress import SILENT, Progress
+from attentest.runs.run import MODEL
 from attentest.store.atomic import make_folder
 from attentest.studies.cell import FAILED, keep_failure, perform
 from attentest.studies.engine import Engine, Task, Watch
 from attentest.studies.plan import Planned, plan
 from attentest.studies.record import write_record
-from attentest.studies.run import MODEL
 from attentest.studies.study import Study
 
 __all__ = ["Conducted", "conduct", "tasks_of"]

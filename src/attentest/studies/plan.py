@@ -16,10 +16,10 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import AttentestError, StorageError
 from attentest.models.network import build_network
 from attentest.progress import SILENT, Progress
+from attentest.runs.execute import is_complete
+from attentest.runs.run import MODEL, Run
 from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.cell import describe_cell, failure_of
-from attentest.studies.execute import is_complete
-from attentest.studies.run import MODEL, Run
 from attentest.studies.study import Cell, Study
 from attentest.tasks import TASKS
 

@@ -17,11 +17,11 @@ from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
-from attentest.models.pretrained.attending import NAME
-from attentest.models.pretrained.building import build_pretrained, framed_pieces, longest_allowed
-from attentest.models.pretrained.checkpoint import find_checkpoint, fingerprint, quietly
-from attentest.models.pretrained.pieces import Pieces
-from attentest.models.pretrained.pretrained import Pretrained
+from attentest.models.huggingface.attending import NAME
+from attentest.models.huggingface.building import build_pretrained, framed_pieces, longest_allowed
+from attentest.models.huggingface.checkpoint import find_checkpoint, fingerprint, quietly
+from attentest.models.huggingface.pieces import Pieces
+from attentest.models.huggingface.pretrained import Pretrained
 from attentest.progress import SILENT, Progress
 from attentest.store.atomic import make_folder, write_text
 from attentest.tasks import TASKS

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from attentest.data.catalog.raw import RowsOnDisk, checked
 from attentest.data.corpora.declared import Declared, Instance, Prepared, Rows
-from attentest.data.raw import RowsOnDisk, checked
 
 
 class MadeUpRows(Rows):

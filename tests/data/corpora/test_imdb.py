@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from attentest.data.catalog.installing import get
+from attentest.data.catalog.presets import with_preset
 from attentest.data.corpora.imdb import IMDB
-from attentest.data.installing import get
-from attentest.data.presets import with_preset
 from attentest.errors import InputError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from attentest.data.cleaning import Limits, cleaned, csv_records, drawn, held_out, shuffled
+from attentest.data.catalog.cleaning import Limits, cleaned, csv_records, drawn, held_out, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
 from attentest.data.sources.archive import Archive

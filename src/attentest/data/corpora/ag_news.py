@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from attentest.data.cleaning import Limits, csv_records, held_out, instances, shuffled
+from attentest.data.catalog.cleaning import Limits, csv_records, held_out, instances, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
 from attentest.data.sources.archive import Archive

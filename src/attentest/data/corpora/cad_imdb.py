@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import ClassVar
 
-from attentest.data.cleaning import cleaned, csv_records, shuffled
+from attentest.data.catalog.cleaning import cleaned, csv_records, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
 from attentest.data.sources.archive import Archive

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import ClassVar
 
-from attentest.data.cleaning import shuffled
+from attentest.data.catalog.cleaning import shuffled
 from attentest.data.corpora.declared import Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.official_files import csv_rows, found
 from attentest.data.corpora.pairs import CLASSES, Pairs

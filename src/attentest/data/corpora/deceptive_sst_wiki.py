@@ -19,7 +19,7 @@ from attentest.data.corpora.deceptive_pronoun import (
 )
 from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
-from attentest.data.formats import text_of_file
+from attentest.data.files.formats import text_of_file
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError
 

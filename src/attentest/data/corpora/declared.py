@@ -124,6 +124,6 @@ class Declared(ABC):
 
     def load(self) -> Corpus:
         """The prepared corpus, from the cache when nothing that matters has changed."""
-        from attentest.data.prepared import load_prepared
+        from attentest.data.catalog.prepared import load_prepared
 
         return load_prepared(self)

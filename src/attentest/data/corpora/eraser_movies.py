@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from attentest.data.cleaning import shuffled
+from attentest.data.catalog.cleaning import shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
-from attentest.data.formats import json_lines, text_of_file
+from attentest.data.files.formats import json_lines, text_of_file
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError
 

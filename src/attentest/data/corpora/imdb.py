@@ -12,9 +12,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
 
-from attentest.data.cleaning import counted, instances
+from attentest.data.catalog.cleaning import counted, instances
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
-from attentest.data.formats import read_table
+from attentest.data.files.formats import read_table
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.hub import Hub
 from attentest.data.sources.source import Source

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attentest.data.cleaning import Limits, counted, drawn, instances, shuffled
+from attentest.data.catalog.cleaning import Limits, counted, drawn, instances, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from attentest.data.cleaning import csv_records
+from attentest.data.catalog.cleaning import csv_records
 from attentest.errors import InputError
 
 __all__ = ["csv_rows", "found", "json_objects", "line_pairs", "lines"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attentest.data.cleaning import shuffled
+from attentest.data.catalog.cleaning import shuffled
 from attentest.data.corpora.declared import Instance, Row
 from attentest.data.corpora.official_files import found, lines
 from attentest.data.sources.archive import Archive

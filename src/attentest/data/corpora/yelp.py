@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from attentest.data.cleaning import counted, streamed
+from attentest.data.catalog.cleaning import counted, streamed
 from attentest.data.corpora.ag_news import ZHANG, zhang_rows
 from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from attentest.data.cleaning import csv_records, parts_of, shuffled
+from attentest.data.catalog.cleaning import csv_records, parts_of, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.sources.archive import Archive
 from attentest.data.splits import stratified

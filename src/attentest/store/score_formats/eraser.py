@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attentest.data.formats import json_lines, text_of_file
+from attentest.data.files.formats import json_lines, text_of_file
 from attentest.errors import InputError
 from attentest.store.atomic import replacing
 from attentest.store.score_formats.format import Format, present

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attentest.data.formats import text_of_file
+from attentest.data.files.formats import text_of_file
 from attentest.errors import InputError
 from attentest.store.atomic import write_text
 from attentest.store.score_formats.format import Format, present

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from attentest import __version__
-from attentest.data.cache import cache_folder
+from attentest.data.catalog.cache import cache_folder
 from attentest.errors import AttentestError, InputError, StorageError, line_of
 from attentest.store.atomic import checksum, make_folder, replacing
 from attentest.studies.engine import Task, Watch, Work

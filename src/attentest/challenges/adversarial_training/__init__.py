@@ -1,0 +1,1 @@
+"""Adversarial training: could a whole model attend elsewhere and predict the same?"""

@@ -1,0 +1,1 @@
+"""Adversary: is there a very different attention that leaves the prediction as it was?"""

@@ -1,0 +1,1 @@
+"""Agreement: do two explainers rank the tokens of an instance alike?"""

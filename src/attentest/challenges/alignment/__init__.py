@@ -1,0 +1,1 @@
+"""Alignment: does a translator look at the words that it translates?"""

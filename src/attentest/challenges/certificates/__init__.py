@@ -1,0 +1,1 @@
+"""Certificates: what can be checked of every explainer's scores, text by text."""

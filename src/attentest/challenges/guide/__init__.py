@@ -1,0 +1,1 @@
+"""Guide: do the weights help a model that knows nothing but single words?"""

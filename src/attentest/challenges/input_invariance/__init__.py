@@ -1,0 +1,1 @@
+"""Input invariance: does an explanation stay the same when the origin of the embeddings is moved?"""

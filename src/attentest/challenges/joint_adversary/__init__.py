@@ -1,0 +1,1 @@
+"""Joint adversary: may the attention of all layers be very different at once, and the prediction stay?"""

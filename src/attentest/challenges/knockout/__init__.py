@@ -1,0 +1,1 @@
+"""Knock-out: does the prediction change most without the word that attention weighs most?"""

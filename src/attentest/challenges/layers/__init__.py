@@ -1,0 +1,1 @@
+"""Layers: what is left of a prediction when the attention of more and more layers is replaced?"""

@@ -1,0 +1,1 @@
+"""Permutation: does the prediction change when the weights are shuffled over the tokens?"""

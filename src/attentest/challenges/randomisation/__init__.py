@@ -1,0 +1,1 @@
+"""Randomisation: does an explanation change when the model it explains is destroyed?"""

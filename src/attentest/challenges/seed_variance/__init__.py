@@ -1,0 +1,1 @@
+"""Seed variance: how much does attention vary over seeds?"""

@@ -1,0 +1,1 @@
+"""Trained uniform: does a model that never had attention predict as well?"""

@@ -1,0 +1,1 @@
+"""Uniform: does the model need its attention when it predicts?"""

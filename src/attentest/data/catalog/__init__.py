@@ -1,0 +1,1 @@
+"""Named corpora on this machine: found, installed, checked, prepared, cached."""

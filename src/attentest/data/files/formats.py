@@ -1,0 +1,180 @@
+"""Files of rows, as named columns: CSV, TSV, JSON lines (each also as .gz) and Parquet.
+
+What cannot be read is an InputError that names the file, the line and the next step.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import stat
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attentest.data.files.delimited import records
+from attentest.data.files.encodings import decoded
+from attentest.errors import InputError
+
+__all__ = ["Table", "columns_of_objects", "json_lines", "made_table", "read_table", "text_of_file"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows by column: of one file, or from a Python program. Columns of Arrow stay Arrow arrays until asked for."""
+
+    #: What messages call it: the file's name.
+    name: str
+    #: What its corpus is called, and its rows where they have no ids: the file's name without its format.
+    stem: str
+    columns: Mapping[str, Any]
+    rows: int
+    #: Where it comes from, in full.
+    source: str = ""
+    #: What there is to say of how it was read.
+    notes: tuple[str, ...] = ()
+
+    def cells(self, column: str) -> list[object]:
+        """A column's values as Python objects, None where there is none."""
+        values = self.columns[column]
+        try:
+            cells: list[object] = values if isinstance(values, list) else values.to_pylist()
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.name}, column {column!r} holds text that is not UTF-8 ({error.reason}). "
+                "Write the file again as UTF-8."
+            ) from error
+        return cells
+
+
+def read_table(path: Path, encoding: str | None = None) -> Table:
+    """A file of rows in the format its name ends with; its encoding is guessed where none is named."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist: check the path.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the path.") from error
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path} is a folder: name one file of rows in it, such as {path / 'data.csv'}.")
+    note = ""
+    match _plain(path).suffix.lower():
+        case ".csv":
+            text, note = _text_and_note(path, encoding)
+            table = _from_records(path, *records(path.name, text, ",;\t|"))
+        case ".tsv":
+            text, note = _text_and_note(path, encoding)
+            table = _from_records(path, *records(path.name, text, "\t,;|"))
+        case ".jsonl" | ".ndjson":
+            text, note = _text_and_note(path, encoding)
+            table = _from_objects(path, json_lines(path, text))
+        case ".parquet" if path.suffix.lower() == ".parquet":
+            table = _from_parquet(path)
+        case _:
+            raise InputError(
+                f"{path.name} is of no known format: save it as .csv, .tsv, .jsonl (one JSON object a line) "
+                "or .parquet; the first three may be .gz."
+            )
+    if not table.rows:
+        raise InputError(f"{path.name} has a header ({', '.join(table.columns)}) and no rows: add rows.")
+    return dataclasses.replace(table, notes=(note,)) if note else table
+
+
+def made_table(path: Path, columns: Mapping[str, Any], rows: int) -> Table:
+    """The rows of a file as a table."""
+    return Table(path.name, _plain(path).stem, columns, rows, str(path))
+
+
+def columns_of_objects(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """Rows that each name their values as columns, None where a row has none."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _plain(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+
+
+def text_of_file(path: Path) -> str:
+    """The text of a UTF-8 file, unpacked if it ends with .gz, without byte-order mark and NUL characters."""
+    return _text_and_note(path, "utf-8")[0]
+
+
+def _text_and_note(path: Path, encoding: str | None) -> tuple[str, str]:
+    """The text of a file, and a line about its encoding where that was guessed."""
+    try:
+        content = path.read_bytes()
+        if path.suffix.lower() == ".gz":
+            content = gzip.decompress(content)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path.name} is not a whole gzip file ({error}): copy it again, or unpack it and drop the .gz."
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check its permissions.") from error
+    text, note = decoded(path, content, encoding)
+    if not text.strip():
+        raise _empty(path)
+    return text, note
+
+
+def _empty(path: Path) -> InputError:
+    return InputError(f"{path.name} is empty: it needs a text and a label for every row.")
+
+
+def json_lines(path: Path, text: str) -> list[dict[str, object]]:
+    """One JSON object a line as dictionaries; blank lines are skipped."""
+    rows: list[dict[str, object]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            raise InputError(
+                f"{path.name}, line {number} is not JSON ({why}): write one whole object a line."
+            ) from error
+        if not isinstance(row, dict):
+            raise InputError(
+                f"{path.name}, line {number} holds a {type(row).__name__}, not an object: "
+                'write {"text": …, "label": …}, one a line.'
+            )
+        rows.append(row)
+    return rows
+
+
+def _from_objects(path: Path, rows: list[dict[str, object]]) -> Table:
+    return made_table(path, columns_of_objects(rows), len(rows))
+
+
+def _from_records(path: Path, header: list[str], rows: list[list[str]]) -> Table:
+    names = [name.strip() for name in header]
+    _refuse_a_column_twice(path, names)
+    columns = {name: [row[i] if i < len(row) else None for row in rows] for i, name in enumerate(names)}
+    return made_table(path, columns, len(rows))
+
+
+def _from_parquet(path: Path) -> Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if not path.stat().st_size:
+            raise _empty(path)
+        with pq.ParquetFile(path) as file:
+            _refuse_a_column_twice(path, file.schema_arrow.names)
+            table = file.read()
+    except (pa.ArrowException, OSError) as error:
+        why = str(error).split("\n")[0].rstrip(".")
+        raise InputError(f"{path.name} is not a whole Parquet file ({why}): write or copy it again.") from error
+    return made_table(path, {name: table[name] for name in table.column_names}, table.num_rows)
+
+
+def _refuse_a_column_twice(path: Path, names: Sequence[str]) -> None:
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path.name} has the column {twice!r} twice: rename one.")

@@ -1,0 +1,1 @@
+"""Explainers that read attention weights."""

@@ -1,0 +1,44 @@
+"""Mean attention: the output's row averaged over all heads of all layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers.attention.through_layers import by_rows, layered, of_words, see_every
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.models.huggingface.pieces import Layout
+from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["AttentionMean"]
+
+
+@dataclass(frozen=True)
+class AttentionMean(Explainer):
+    """Mean over layers and heads of what the output's row gives a word; special tokens have no score."""
+
+    name: ClassVar[str] = "attention_mean"
+    summary: ClassVar[str] = "attention of the output's row, mean over all layers and heads"
+    reference: ClassVar[str] = "Vaswani et al. 2017; as commonly shown"
+    cost: ClassVar[str] = "one forward pass"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
+
+    @torch.no_grad()
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """Added up layer by layer."""
+        model = layered(subject, self.name)
+
+        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
+            total: list[Tensor] = []
+            see_every(model, layout, lambda place, weights: total.append(weights.mean(1)))
+            return of_words(model, layout, torch.stack(total).mean(0))
+
+        return by_rows(model, batch, work)

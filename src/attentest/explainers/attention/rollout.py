@@ -1,0 +1,49 @@
+"""Attention rollout: attention multiplied through the layers, the residual stream counted as attention to itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers.attention.through_layers import by_rows, layered, mixed_with_itself, of_words, see_every
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.models.huggingface.pieces import Layout
+from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["Rollout"]
+
+
+@dataclass(frozen=True)
+class Rollout(Explainer):
+    """The output's row of Π (½A_l + ½I), heads averaged."""
+
+    name: ClassVar[str] = "rollout"
+    summary: ClassVar[str] = "attention multiplied through the layers, half of each being the residual stream"
+    reference: ClassVar[str] = "Abnar & Zuidema 2020"
+    cost: ClassVar[str] = "one forward pass and a product of T×T matrices a layer"
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
+
+    @torch.no_grad()
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """Multiplied as the layers come, so that one matrix a text is kept."""
+        model = layered(subject, self.name)
+
+        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
+            rolled: list[Tensor] = []
+
+            def see(place: int, weights: Tensor) -> None:
+                mixed = mixed_with_itself(weights)
+                rolled[:] = [mixed if not rolled else mixed @ rolled[0]]
+
+            see_every(model, layout, see)
+            return of_words(model, layout, rolled[0])
+
+        return by_rows(model, batch, work)

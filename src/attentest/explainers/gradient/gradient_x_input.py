@@ -1,0 +1,31 @@
+"""Gradient × input: what a token adds to the output, were the model linear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attentest.explainers.gradient.gradient import OfSlope
+
+__all__ = ["GradientXInput"]
+
+
+@dataclass(frozen=True)
+class GradientXInput(OfSlope):
+    """∂ŷ/∂e_t · e_t, signed; ``gradient`` is its absolute value with attention held fixed."""
+
+    name: ClassVar[str] = "gradient_x_input"
+    summary: ClassVar[str] = "gradient×embedding with its sign, ∂ŷ/∂e_t · e_t"
+    reference: ClassVar[str] = "Shrikumar et al. 2016; Denil et al. 2014"
+    cost: ClassVar[str] = "one forward and one backward pass"
+    signed: ClassVar[bool] = True
+    path: str = "full"
+
+    def of_slope(
+        self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]
+    ) -> Float[Tensor, "batch token"]:
+        """The slope at every token times its embedding."""
+        return (slope * embeddings).sum(-1)

@@ -1,0 +1,114 @@
+"""SmoothGrad: a gradient method averaged over noisy copies of the embeddings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.errors import InputError
+from attentest.explainers.budget import in_slices, positions
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.gradient.gradient_norm import GradientNorm
+from attentest.explainers.gradient.gradient_x_input import GradientXInput
+from attentest.explainers.gradient.slopes import slopes, target_of
+from attentest.measures.chance import uniforms
+from attentest.models.copies import copies
+from attentest.models.subject import Reading, Subject
+from attentest.registry import Registry
+
+__all__ = ["SmoothGrad"]
+
+SMOOTHED: Registry[GradientNorm | GradientXInput] = Registry(
+    "smoothed explainer", {"gradient_norm": GradientNorm, "gradient_x_input": GradientXInput}
+)
+
+
+@dataclass(frozen=True)
+class SmoothGrad(Explainer):
+    """The mean of a gradient method over copies of the text with normal noise on its tokens' embeddings.
+
+    The noise depends on the seed, the instance, the token's place and the copy, and on nothing else.
+    """
+
+    name: ClassVar[str] = "smooth_grad"
+    summary: ClassVar[str] = "a gradient method averaged over noisy embeddings"
+    reference: ClassVar[str] = "Smilkov et al. 2017"
+    cost: ClassVar[str] = "nt_samples forward and backward passes"
+    certifies: ClassVar[tuple[str, ...]] = ("standard_error",)
+    checked: ClassVar[str] = "the largest standard error of a token's mean over the noisy copies"
+    signed: ClassVar[bool] = True
+    of: str = "gradient_x_input"
+    nt_samples: int = 25
+    stdevs: float = 0.15
+    relative: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        SMOOTHED.parse(self.of)
+        if self.nt_samples < 1:
+            raise InputError(f"{self.name}: nt_samples={self.nt_samples} must be at least 1.")
+        if self.stdevs < 0:
+            raise InputError(f"{self.name}: stdevs={self.stdevs} must not be negative.")
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """As many copies at a time as memory holds."""
+        method, wanted = SMOOTHED.parse(self.of), target_of(reading, target)
+        embeddings = subject.embed(batch).detach()
+        spread = self._spread(embeddings, batch.mask)
+        texts = torch.arange(len(batch), device=batch.mask.device)
+
+        def some(part: slice) -> tuple[Tensor, Tensor]:
+            samples = range(self.nt_samples)[part]
+            rows = texts.repeat(len(samples))
+            drawn = torch.cat([noise(batch.keys, batch.mask, embeddings, self.seed, sample) for sample in samples])
+            noisy = embeddings[rows] + spread[rows] * drawn
+            width = int(batch.text.lengths.max()) if len(batch) else 0
+            slope = slopes(subject, copies(batch, rows), noisy[:, :width], wanted[rows], method.path)
+            found = torch.zeros(noisy.shape[:2], dtype=torch.float64, device=noisy.device)
+            found[:, :width] = method.of_slope(slope, noisy[:, :width]).double()
+            found = found.view(len(samples), len(batch), -1)
+            return found.sum(0), found.square().sum(0)
+
+        size = positions(subject.device) // 2 // max(1, batch.mask.numel())
+        sums, squares = (torch.stack(x).sum(0) for x in zip(*in_slices(some, self.nt_samples, size), strict=True))
+        mean = sums / self.nt_samples
+        variance = (squares / self.nt_samples - mean.square()).clamp(min=0) / max(1, self.nt_samples - 1)
+        error = (variance.sqrt() * batch.mask).amax(-1)
+        return Attribution(mean.to(embeddings.dtype) * batch.mask, {"standard_error": error})
+
+    def _spread(self, embeddings: Tensor, mask: Tensor) -> Float[Tensor, "batch 1 1"]:
+        """The noise's standard deviation: absolute, or a share of the range of the text's embeddings."""
+        real = mask[..., None]
+        if not self.relative:
+            return torch.full_like(embeddings[:, :1, :1], self.stdevs)
+        high = embeddings.masked_fill(~real, -torch.inf).amax((1, 2), keepdim=True)
+        low = embeddings.masked_fill(~real, torch.inf).amin((1, 2), keepdim=True)
+        return self.stdevs * torch.where(mask.any(-1)[:, None, None], high - low, 0.0)
+
+
+def noise(
+    keys: Int[Tensor, " batch"],
+    mask: Bool[Tensor, "batch token"],
+    like: Float[Tensor, "batch token embedding"],
+    seed: int,
+    sample: int,
+) -> Float[Tensor, "batch token embedding"]:
+    """Standard normal numbers for every real token, zero elsewhere: two from every hash (Box & Muller 1958)."""
+    size = like.shape[-1]
+    pairs = (size + 1) // 2
+    repeated = mask.repeat_interleave(pairs, dim=1)
+    drawn = uniforms(keys, 1, repeated.shape[1], seed, f"smooth_grad/{sample}", repeated)[:, 0]
+    # The 53 random bits of a number make two: 26 for the radius, 27 for the angle.
+    whole = (drawn * 2**26).floor()
+    angle = (2 * math.pi) * (drawn * 2**26 - whole).to(like.dtype)
+    radius = (-2 * ((whole + 1) * 2.0**-26).to(like.dtype).log()).sqrt()
+    normal = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=-1)
+    return normal.view(*mask.shape, 2 * pairs)[..., :size] * mask[..., None]

@@ -1,0 +1,1 @@
+"""Explainers that take words out, or cover them."""

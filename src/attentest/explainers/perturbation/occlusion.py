@@ -1,0 +1,67 @@
+"""Occlusion: what the target class loses when a token's embedding gives way to that of no word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float64, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers.budget import in_slices
+from attentest.explainers.erasure import erased
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.gradient.slopes import check_baselines, target_of
+from attentest.explainers.perturbation.drops import check_output, output_of
+from attentest.measures.packing import by_length
+from attentest.models.copies import copies
+from attentest.models.shared_work.substitution import replace_each, replaceable
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["Occlusion"]
+
+#: Positions × positions of the texts that go together: a core's cache is small, a GPU waits for every step.
+BUDGET = {"cpu": 150_000, "cuda": 6_000_000}
+
+
+@dataclass(frozen=True)
+class Occlusion(Explainer):
+    """F(x) − F(x with the baseline in place of e_t); the text keeps its length."""
+
+    name: ClassVar[str] = "occlusion"
+    summary: ClassVar[str] = "what the class loses when the token's embedding is replaced by an empty one"
+    reference: ClassVar[str] = "Zeiler & Fergus 2014; Li et al. 2016"
+    cost: ClassVar[str] = "T forward passes, what the replacement leaves unchanged computed once"
+    signed: ClassVar[bool] = True
+    baselines: str = "zero"
+    output: str = "margin"
+
+    def __post_init__(self) -> None:
+        check_baselines(self.name, self.baselines)
+        check_output(self.name, self.output)
+
+    @torch.no_grad()
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """Every token of every text in turn."""
+        wanted = target_of(reading, target)
+        left = output_of(self._occluded(subject, batch, reading), wanted, self.output)
+        drop = output_of(reading.logits, wanted, self.output)[:, None] - left
+        return Attribution(torch.where(batch.mask, drop, 0.0))
+
+    def _occluded(self, subject: Subject, batch: Batch, reading: Reading) -> Float64[Tensor, "batch token class"]:
+        width = batch.mask.shape[1]
+        if not replaceable(subject):
+            others = ~torch.eye(width, dtype=torch.bool, device=batch.mask.device)
+            return erased(subject, batch, reading, others.expand(len(batch), -1, -1), self.baselines)
+        known, instead = subject, subject.baseline(self.baselines)
+        budget = BUDGET.get(batch.mask.device.type, BUDGET["cpu"])
+        out = reading.logits.double()[:, None].repeat(1, width, 1)
+        for rows, longest in by_length(batch.text.lengths, budget, power=2):
+            texts = copies(batch, rows)
+            found = in_slices(lambda part, texts=texts: replace_each(known, texts[part], instead), len(rows), len(rows))
+            out[rows, :longest] = torch.cat(found).double()
+        return out

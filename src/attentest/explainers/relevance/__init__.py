@@ -1,0 +1,1 @@
+"""Explainers that hand the output back, layer by layer."""

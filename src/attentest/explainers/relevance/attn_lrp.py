@@ -1,0 +1,112 @@
+"""AttnLRP: relevance handed back through every layer of a transformer, attention and all, to its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch, Sequences
+from attentest.data.vocabulary import END, START, UNKNOWN
+from attentest.errors import InputError, NotApplicable
+from attentest.explainers.attention.through_layers import by_rows
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.gradient.slopes import differentiable, target_of
+from attentest.explainers.relevance.lrp import contrast
+from attentest.models.capabilities import required
+from attentest.models.huggingface.attending import Pass
+from attentest.models.huggingface.pieces import Layout
+from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.huggingface.rules import SHARES, Rules
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["AttnLRP"]
+
+#: What may be missing from the sum of a text's shares, as a part of their sizes: rounding in single precision is less.
+CONSERVED = 1e-3
+
+
+@dataclass(frozen=True)
+class AttnLRP(Explainer):
+    """Gradient × input with other slopes: the factors of a product get half each, norms' divisors are held fixed.
+
+    What is handed out is the target's logit less its rivals', as by ``lrp``, or its logit. Words, special tokens, other
+    texts, positions, biases and the softmax's constants share it without rest; ε is 0, so that sums keep nothing.
+    """
+
+    name: ClassVar[str] = "attn_lrp"
+    summary: ClassVar[str] = "layer-wise relevance through every layer of a transformer, its attention included"
+    reference: ClassVar[str] = "Achtibat et al. 2024, with ε = 0"
+    cost: ClassVar[str] = "one forward and one backward pass"
+    certifies: ClassVar[tuple[str, ...]] = (
+        "conservation_gap",
+        *(f"absorbed_{name}" for name in ("bias", "symbols", "positions", "softmax", "other_text")),
+    )
+    checked: ClassVar[str] = (
+        "conservation: the shares of words, special tokens, positions and biases add up to the output"
+    )
+    signed: ClassVar[bool] = True
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
+    output: str = "margin"
+
+    def __post_init__(self) -> None:
+        if self.output not in ("margin", "logit"):
+            raise InputError(
+                f"attn_lrp: output={self.output!r} must be 'margin' (the class against the others) or 'logit'."
+            )
+
+    def further_objection(self, subject: Subject) -> str | None:
+        """Needs a transformer whose every operation has a rule, which a text of one piece tells."""
+        model = required(Pretrained, subject, self.name)
+        tokens = torch.tensor([[START, UNKNOWN, END]], device=model.device)
+        one = torch.zeros(1, dtype=torch.long, device=model.device)
+        batch = Batch(Sequences(tokens, one + 3, tokens == UNKNOWN), one, one, one)
+        return self._handed_out(model, batch, model.pieces.layout(batch), one)[1]
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """One pass there and back; the certificate has the shares of all that is no word."""
+        model, wanted = required(Pretrained, subject, self.name), target_of(reading, target)
+
+        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
+            found, reason = self._handed_out(model, some, layout, wanted[rows])
+            if reason is not None:
+                raise NotApplicable(f"{self.name} does not apply: {reason}. Use gradient_x_input.")
+            return found
+
+        return by_rows(model, batch, work)
+
+    def _handed_out(
+        self, model: Pretrained, batch: Batch, layout: Layout, target: Tensor
+    ) -> tuple[Attribution, str | None]:
+        """The relevance of one pass, and why it cannot be trusted: a step without a rule, or a sum that fails."""
+        rules = Rules(len(batch))
+        with differentiable(model):
+            leaf = model.assembled(model.embed(batch), batch, layout).detach().requires_grad_()
+            output = self._of(model.passed(Pass(embeddings=leaf, rules=rules), layout), target)
+            (slope,) = torch.autograd.grad(output.sum(), leaf)
+        slots, output = (slope * leaf).detach().sum(-1).double(), output.detach().double()
+        scores, none = layout.pooled(slots), torch.zeros_like(output)
+        parts = {
+            "symbols": slots.where(layout.special, 0.0).sum(-1),
+            "other_text": slots.where(layout.other, 0.0).sum(-1),
+            **{what: rules.absorbed.get(what, none) for what in SHARES},
+        }
+        rest = scores.sum(-1) + torch.stack(list(parts.values())).sum(0) - output
+        certificate = {name: part / output for name, part in parts.items()} | {"conservation_gap": rest.abs()}
+        every = torch.stack([slots.abs().sum(-1), *(part.abs() for part in parts.values())]).sum(0)
+        reason, kind = None, type(model.model).__name__
+        if rules.unknown:
+            reason = f"{kind} computes with {', '.join(sorted(rules.unknown))}, for which AttnLRP has no rule"
+        elif not (rest.abs() <= max(CONSERVED, 30 * torch.finfo(leaf.dtype).eps) * every).all():
+            reason = f"what {kind} hands back to words, positions and biases does not add up to its output"
+        return Attribution(scores, certificate), reason
+
+    def _of(self, logits: Tensor, target: Tensor) -> Float[Tensor, " batch"]:
+        if self.output == "margin":
+            return contrast(logits, logits.detach(), target)
+        return logits.gather(-1, target[:, None])[:, 0]

@@ -1,0 +1,72 @@
+"""DeepLIFT: the difference from a text without words, handed back to the words that make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.explainers.budget import in_slices
+from attentest.explainers.explainer import Attribution, margin
+from attentest.explainers.gradient.slopes import check_baselines, check_path, differentiable, target_of
+from attentest.explainers.relevance.lrp import Replaying, joined, texts_at_once
+from attentest.models.networks.signals import Difference, log_sum_exp
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["DeepLift"]
+
+
+@dataclass(frozen=True)
+class DeepLift(Replaying):
+    """The rescale rule; a product's difference is shared by Shapley's rule, so that nothing is lost in an LSTM.
+
+    Start and end symbols stay as they are, so the scores of the real tokens alone add up to the difference.
+    """
+
+    name: ClassVar[str] = "deep_lift"
+    summary: ClassVar[str] = "DeepLIFT: each token's share of the difference from a text without words"
+    reference: ClassVar[str] = "Shrikumar et al. 2017 (rescale rule); products as in the shap library"
+    cost: ClassVar[str] = "three forward passes and one backward pass, step by step"
+    certifies: ClassVar[tuple[str, ...]] = ("summation_gap",)
+    checked: ClassVar[str] = "summation to delta: the scores add up to the difference of the margins"
+    signed: ClassVar[bool] = True
+    baselines: str = "zero"
+    path: str = "full"
+
+    def __post_init__(self) -> None:
+        check_baselines(self.name, self.baselines)
+        check_path(self.name, self.path)
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """Every real token's share of F(x) − F(baseline); the certificate has what does not add up."""
+        wanted, weights = target_of(reading, target), reading.weights.detach()
+        logits = reading.reread(weights[:, None])[:, 0] if self.path == "detached" else reading.logits
+
+        def explained(part: slice) -> Attribution:
+            return self._explain(subject, batch[part], logits[part], weights[part], wanted[part])
+
+        return joined(in_slices(explained, len(batch), texts_at_once(subject, batch)))
+
+    def _explain(self, subject: Subject, batch: Batch, logits: Tensor, weights: Tensor, target: Tensor) -> Attribution:
+        given, nothing = subject.embed(batch).detach(), subject.baseline(self.baselines).detach()
+        absent = torch.where(batch.mask[..., None], nothing, given)
+        held = self.path == "detached"
+        with differentiable(subject):
+            difference = (given.double() - absent.double()).requires_grad_()
+            replayed = subject.replay(batch, Difference(absent.double(), difference, held))
+            rivals = torch.ones_like(replayed.reference, dtype=torch.bool).scatter(-1, target[:, None], False)
+            wanted = replayed.difference.gather(-1, target[:, None])[:, 0]
+            output = wanted - log_sum_exp(replayed, rivals)
+            (multipliers,) = torch.autograd.grad(output.sum(), difference, materialize_grads=True)
+        scores = (multipliers * difference.detach()).sum(-1) * batch.mask
+        with torch.no_grad():
+            without = subject.read(batch, embeddings=absent)
+            absent_logits = without.reread(weights[:, None])[:, 0] if held else without.logits
+        delta = margin(logits.detach().double(), target) - margin(absent_logits.double(), target)
+        return Attribution(scores, {"delta": delta, "summation_gap": (scores.sum(-1) - delta).abs()})

@@ -1,0 +1,107 @@
+"""Layer-wise relevance propagation: the output is handed back, layer by layer, to the words it was made of."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.errors import InputError
+from attentest.explainers.budget import in_slices, positions
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.gradient.slopes import differentiable, target_of
+from attentest.models.networks.signals import Absorber, Relevance
+from attentest.models.subject import Reading, Subject
+
+__all__ = ["LRP", "Replaying", "joined", "texts_at_once"]
+
+
+class Replaying(Explainer, ABC):
+    """A method that follows the network layer by layer."""
+
+    def further_objection(self, subject: Subject) -> str | None:
+        """Needs a network that can be replayed."""
+        can = type(subject).replay is not Subject.replay
+        return None if can else "this model cannot be replayed layer by layer"
+
+
+@dataclass(frozen=True)
+class LRP(Replaying):
+    """The ε-rule through sums, everything to the signal and nothing to gates and attention weights.
+
+    The relevance that is handed out is the target's logit less its rivals', each rival weighted by its probability
+    among them; for two classes that is the margin. Words, start and end symbols, biases and ε share it without rest.
+    """
+
+    name: ClassVar[str] = "lrp"
+    summary: ClassVar[str] = "layer-wise relevance: the output propagated back through the network in proportion"
+    reference: ClassVar[str] = "Bach et al. 2015; Arras et al. 2017 and 2019, for LSTMs"
+    cost: ClassVar[str] = "one forward and one backward pass, step by step"
+    certifies: ClassVar[tuple[str, ...]] = ("conservation_gap", "absorbed_bias", "absorbed_epsilon", "absorbed_symbols")
+    checked: ClassVar[str] = "conservation: the shares of words, symbols, biases and ε add up to the output"
+    signed: ClassVar[bool] = True
+    epsilon: float = 0.001
+    bias: str = "absorbs"
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0:
+            raise InputError(f"lrp: epsilon={self.epsilon} must be above 0; the papers take 0.001.")
+        if self.bias not in ("absorbs", "omitted"):
+            raise InputError(f"lrp: bias={self.bias!r} must be 'absorbs' (it keeps its share) or 'omitted'.")
+
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """Relevance of every real token; the certificate has the shares of all that is not a token."""
+        wanted = target_of(reading, target)
+        parts = in_slices(
+            lambda part: self._explain(subject, batch[part], reading.logits[part], wanted[part]),
+            len(batch),
+            texts_at_once(subject, batch),
+        )
+        return joined(parts)
+
+    def _explain(self, subject: Subject, batch: Batch, logits: Tensor, target: Tensor) -> Attribution:
+        with differentiable(subject):
+            embeddings = subject.embed(batch).detach().double().requires_grad_()
+            bias, stabiliser = (embeddings.new_ones(len(batch)).requires_grad_() for _ in range(2))
+            absorber = Absorber(self.epsilon, self.bias == "absorbs", bias, stabiliser)
+            replayed = subject.replay(batch, Relevance(embeddings, absorber)).replayed
+            output = contrast(replayed, replayed.detach(), target)
+            leaves = (embeddings, bias, stabiliser)
+            gradients = torch.autograd.grad(output.sum(), leaves, materialize_grads=True)
+        output, relevance = output.detach(), (gradients[0] * embeddings.detach()).sum(-1)
+        scores = torch.where(batch.mask, relevance, 0.0)
+        symbols = relevance.sum(-1) - scores.sum(-1)
+        read = contrast(logits.double(), logits.double(), target)
+        certificate = {
+            "bias": gradients[1] / output,
+            "epsilon": gradients[2] / output,
+            "symbols": symbols / output,
+            "conservation_gap": (scores.sum(-1) + symbols + gradients[1] + gradients[2] - read).abs(),
+        }
+        return Attribution(scores, certificate)
+
+
+def contrast(
+    logits: Float[Tensor, "batch class"], at: Float[Tensor, "batch class"], target: Int[Tensor, " batch"]
+) -> Float[Tensor, " batch"]:
+    """The target's logit less the mean of its rivals', weighted by their probabilities at given logits: linear."""
+    rivals = at.scatter(-1, target[:, None], -torch.inf).softmax(-1)
+    return logits.gather(-1, target[:, None])[:, 0] - (rivals * logits).sum(-1)
+
+
+def texts_at_once(subject: Subject, batch: Batch) -> int:
+    """How many texts one replay should hold; it keeps what it computed at every step."""
+    return positions(subject.device) // 4 // batch.mask.shape[1]
+
+
+def joined(parts: list[Attribution]) -> Attribution:
+    """The attributions of a batch's slices as one."""
+    certificate = {name: torch.cat([part.certificate[name] for part in parts]) for name in parts[0].certificate}
+    return Attribution(torch.cat([part.scores for part in parts]), certificate)

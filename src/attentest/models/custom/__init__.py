@@ -1,0 +1,1 @@
+"""A user's own PyTorch model as a subject."""

@@ -1,0 +1,97 @@
+"""The logits of many texts, nothing else of them read.
+
+Erased texts differ in length. They are read in passes of texts of like numbers of pieces, so that little is padding,
+and small enough for a core's cache. Where the output depends on one row of the last layer, the layer stops at its
+attention and goes on for that row alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.memory import give_back_if_grown
+from attentest.models.huggingface.attending import Pass
+from attentest.models.huggingface.partial_forward.above import Above
+from attentest.models.huggingface.pieces import Layout
+from attentest.models.huggingface.site import Site
+
+if TYPE_CHECKING:
+    from attentest.models.huggingface.pretrained import Pretrained
+
+__all__ = ["SLOTS", "logits_of_many"]
+
+#: Slots that one pass may hold.
+SLOTS = {"cpu": 2048, "cuda": 262_144}
+#: A pass of fewer slots takes in shorter texts, too, and pads them: small products are slow.
+FEW = {"cpu": 256, "cuda": 65_536}
+
+
+class _Stopped(Exception):
+    """The last layer has given what is wanted of it."""
+
+
+@torch.no_grad()
+def logits_of_many(
+    subject: Pretrained,
+    batch: Batch,
+    words: Float[Tensor, "word embedding"] | None = None,
+    index: Int[Tensor, "batch position"] | None = None,
+) -> Float[Tensor, "batch class"]:
+    """The logits of every text; ``words`` and ``index`` put other embeddings in the place of its words' own."""
+    lengths = subject.pieces.lengths(batch)
+    out = torch.zeros(len(batch), subject.classes, dtype=subject.model.dtype, device=subject.device)
+    for rows in _alike(lengths):
+        layout = subject.pieces.layout(batch[rows])
+        given = None if words is None or index is None else _embedded(subject, layout, words, index[rows])
+        out[rows] = _logits(subject, layout, given)
+        give_back_if_grown()
+    return out
+
+
+def _alike(lengths: Int[Tensor, " batch"]) -> Iterator[Int[Tensor, " row"]]:
+    """Rows of like length, longest first: of the same length, but where these are few."""
+    kind = lengths.device.type
+    most, few = (of.get(kind, of["cpu"]) for of in (SLOTS, FEW))
+    order = lengths.argsort(descending=True, stable=True)
+    each = lengths[order].tolist()
+    start = 0
+    while start < len(each):
+        room = max(1, most // max(1, each[start]))
+        enough = max(1, few // max(1, each[start]))
+        end = min(start + enough, len(each))
+        while end < min(start + room, len(each)) and each[end] == each[end - 1]:
+            end += 1
+        yield order[start:end]
+        start = end
+
+
+def _embedded(
+    subject: Pretrained, layout: Layout, words: Float[Tensor, "word embedding"], index: Int[Tensor, "batch position"]
+) -> Float[Tensor, "batch slot piece"]:
+    """The embedding of every slot: of the word's piece, from ``words``, or of a piece of the frame or second text."""
+    most, begin = subject.pieces.most, len(subject.pieces.frame.before)
+    word = index.gather(1, layout.owner.clamp(min=0))
+    found = words.view(len(words) * most, -1)[word * most + (layout.order - begin) % most]
+    return torch.where((layout.owner >= 0)[..., None], found, subject.table(layout.ids))
+
+
+def _logits(subject: Pretrained, layout: Layout, embeddings: Tensor | None) -> Float[Tensor, "batch class"]:
+    place = len(subject.places.places) - 1
+    above = Above(subject, Site(place, None, subject.rows), layout)
+    if subject.start is not None or not above.is_narrow:
+        return subject.passed(Pass(embeddings=embeddings), layout)
+
+    def stop(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        above.keep_row(weights, values, allowed)
+        raise _Stopped
+
+    with contextlib.suppress(_Stopped):
+        subject.passed(Pass(edits={place: stop}, embeddings=embeddings, on_layer=above.on_layer), layout)
+    return above.own_row()

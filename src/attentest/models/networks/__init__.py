@@ -1,0 +1,1 @@
+"""The networks that attentest trains: classifiers, hierarchical ones and translators."""

@@ -1,0 +1,228 @@
+"""The classifier with attention: embedding → encoder → attention → head.
+
+Of a pair of texts, attention weighs the first, and the state of the second is the query: embedding → encoder → query.
+It is an argument of attention and head, and there is no other difference.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import TypeGuard
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attentest.data.batches import Batch, Sequences
+from attentest.data.vocabulary import PAD
+from attentest.errors import InputError
+from attentest.models.architecture import Architecture
+from attentest.models.asked import Asked
+from attentest.models.networks.embedded import EmbeddedNetwork
+from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.attention import AttentionNetwork
+from attentest.models.parts.bidirectional import BidirectionalNetwork
+from attentest.models.parts.encoder import EncoderNetwork
+from attentest.models.parts.heads import HeadNetwork
+from attentest.models.shared_work.deletion import decoded_without_each, encoded_without_each
+from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
+
+__all__ = ["Architecture", "Classifier", "is_shareable"]
+
+
+class Classifier(EmbeddedNetwork):
+    """A classifier of texts, or of pairs of texts, with one attention, readable and rereadable."""
+
+    encoder: EncoderNetwork
+    attention: AttentionNetwork
+    head: HeadNetwork
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        words: int,
+        classes: int,
+        generator: torch.Generator,
+        vectors: Float[Tensor, "word embedding"] | None = None,
+    ) -> None:
+        own = {"separate": ("second_embedding", "second_encoder"), "conditional": ("second_encoder",)}
+        order = ("embedding", "encoder", *own.get(architecture.query, ()), "attention", "head")
+        super().__init__(architecture, words, classes, generator, vectors, order)
+        if vectors is not None and "second_embedding" in order:
+            with torch.no_grad():
+                self.second_embeddings.weight.copy_(vectors)
+
+    def _new_above(self, part: str) -> nn.Module:
+        if part in ("encoder", "second_encoder"):
+            return self.architecture.encoder.build(self.architecture.embedding)
+        if part == "second_embedding":
+            return nn.Embedding(self.words, self.architecture.embedding, padding_idx=PAD)
+        query = self.encoder.size if self.architecture.query else None
+        if part == "attention":
+            return self.architecture.attention.build(self.encoder.size, query)
+        return self._new_head(self.encoder.size, query)
+
+    def attention_parameters(self) -> Iterable[nn.Parameter]:
+        """Those of the attention."""
+        return self.attention.parameters()
+
+    @property
+    def second_embeddings(self) -> nn.Embedding:
+        """The table of embeddings that the second text is read with: its own, or the first one's."""
+        table = self._modules.get("second_embedding", self.embedding)
+        assert isinstance(table, nn.Embedding)
+        return table
+
+    def read(
+        self,
+        batch: Batch,
+        *,
+        embeddings: Float[Tensor, "batch position embedding"] | None = None,
+        detach_attention: bool = False,
+        second_embeddings: Float[Tensor, "batch other embedding"] | None = None,
+    ) -> Reading:
+        """Encode, attend over real tokens, decode."""
+        embedded = self.embed(batch) if embeddings is None else embeddings
+        states = self.encoder(embedded, batch.text.lengths)
+        asked = self.asked(batch, embedded, second_embeddings)
+        weights = self.attention(states, batch.mask, asked.attention)
+        if detach_attention:
+            weights = weights.detach()
+        return self._reading(embedded, states, weights, batch, asked)
+
+    def attend(
+        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+    ) -> Float[Tensor, "batch token"]:
+        """The attention alone: nothing is encoded but the queries."""
+        weights: Tensor = self.attention(states, batch.mask, self.asked(asked).attention)
+        return weights
+
+    def _reading(self, embeddings: Tensor, states: Tensor, weights: Tensor, batch: Batch, asked: Asked) -> Reading:
+        head, each = self.head, asked.each
+        logits = asked.decoded(head, (weights[..., None, :] @ states)[..., 0, :])
+        if head.affine:
+            return AffineReading(logits, weights, batch.mask, states, embeddings, each.decoded(head, states))
+
+        def decode(context: Tensor) -> Tensor:
+            return each.decoded(head, context)
+
+        return DecodedReading(logits, weights, batch.mask, states, embeddings, decode)
+
+    def asked(
+        self,
+        batch: Batch,
+        embeddings: Float[Tensor, "batch position embedding"] | None = None,
+        second_embeddings: Float[Tensor, "batch other embedding"] | None = None,
+    ) -> Asked:
+        """What attention and head are asked with; ``embeddings`` are the first text's, which conditional ones need."""
+        query = None
+        if self.architecture.query:
+            query = self._queries(batch, embeddings, second_embeddings)
+        return self.asking(batch.keys[:, None], query, self.candidates(batch))
+
+    def candidates(self, batch: Batch) -> Bool[Tensor, "batch class"] | None:
+        """The classes that may be chosen, where a batch says which."""
+        if batch.candidates is None:
+            return None
+        none = torch.zeros(len(batch), self.classes + 1, dtype=torch.bool, device=batch.candidates.device)
+        return none.scatter(1, batch.candidates % (self.classes + 1), True)[:, :-1]
+
+    def asking(
+        self,
+        keys: Int[Tensor, "batch *alternative key"],
+        query: Float[Tensor, "batch *other query"] | None,
+        candidates: Bool[Tensor, "batch *either class"] | None = None,
+    ) -> Asked:
+        """Queries in the hands of attention and head; random attention asks for the instances' keys."""
+        return Asked(keys if self.attention.asks_the_instance else query, query, candidates)
+
+    def _queries(self, batch: Batch, embeddings: Tensor | None, second_embeddings: Tensor | None) -> Tensor:
+        if batch.second is None:
+            raise InputError("This model reads pairs of texts, and there is no second text: name it (--second-column).")
+        if self.architecture.query == "conditional" or second_embeddings is not None or torch.is_grad_enabled():
+            first = self.embed(batch) if embeddings is None else embeddings
+            return self.queries(batch.second, batch, first, second_embeddings)
+        # Erased copies of a text have the same second text: it is encoded once.
+        tokens, inverse = batch.second.tokens.unique(dim=0, return_inverse=True)
+        first_row = torch.full((len(tokens),), len(inverse), dtype=torch.long, device=inverse.device)
+        rows = torch.arange(len(inverse), device=inverse.device)
+        first_row = first_row.scatter_reduce(0, inverse, rows, "amin")
+        return self.queries(batch.second[first_row], batch, None)[inverse]
+
+    def queries(
+        self,
+        second: Sequences,
+        batch: Batch,
+        embeddings: Float[Tensor, "batch position embedding"] | None,
+        second_embeddings: Float[Tensor, "row other embedding"] | None = None,
+    ) -> Float[Tensor, "row query"]:
+        """The states of second texts that serve as queries; conditional ones go on from the first text's encoding."""
+        embedded = self.second_embeddings(second.tokens) if second_embeddings is None else second_embeddings
+        encoder = self._modules.get("second_encoder", self.encoder)
+        assert isinstance(encoder, EncoderNetwork)
+        if self.architecture.query == "conditional":
+            assert isinstance(encoder, BidirectionalNetwork)
+            assert isinstance(self.encoder, BidirectionalNetwork)
+            assert embeddings is not None
+            start = self.encoder.ended(embeddings, batch.text.lengths)
+            states = encoder(embedded, second.lengths, start)
+        else:
+            states = encoder(embedded, second.lengths)
+        return encoder.summary(states, second.lengths, second.mask)
+
+    def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
+        """Encoder, attention, context and head, in double precision: the products are of large and small numbers.
+
+        The query is held at its value. A conditional one depends on this text too, so that deep_lift misses the way
+        through it, and its certificate says how much that is.
+        """
+        with torch.no_grad():
+            asked = self.asked(batch)
+        query = None if asked.head is None else asked.head.double()
+        asking = asked.attention if self.attention.asks_the_instance else query
+        states = copy.deepcopy(self.encoder).double().replay(embeddings, batch.text.lengths)
+        weights = copy.deepcopy(self.attention).double().replay(states, batch.mask, asking)
+        context = states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
+        return asked.replayed(copy.deepcopy(self.head).double(), context)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Head, attention unless it learns nothing, encoders unless there is none, embeddings."""
+        learnt = ("attention",) if any(p.requires_grad for p in self.attention.parameters()) else ()
+        encoders = [name for name in ("encoder", "second_encoder") if name in self._modules]
+        encodes = [name for name in encoders if any(True for _ in self._modules[name].parameters())]  # type: ignore[union-attr]
+        second = ("second_embedding",) if "second_embedding" in self._modules else ()
+        return ("head", *learnt, *encodes, "embedding", *second)
+
+    def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
+        """Logits without each token, the encoder sharing what deletion leaves unchanged."""
+        if self.architecture.query == "conditional":
+            return encoded_without_each(self, batch)
+        lengths, asked = batch.text.lengths, self.asked(batch)
+        return decoded_without_each(
+            self.encoder, self.attention, self.head, self.embed(batch), lengths, batch.mask, asked
+        )
+
+    @property
+    def has_second_text(self) -> bool:
+        """Where it has a query."""
+        return bool(self.architecture.query)
+
+    def second_text(self) -> Subject:
+        """The same model, its second text in the place of the first: for gradients and deletion of the query."""
+        # Here, because the view reads this network.
+        from attentest.models.wrappers.second_text import SecondText
+
+        if not self.architecture.query:
+            return super().second_text()
+        return SecondText(self)
+
+
+def is_shareable(subject: Subject) -> TypeGuard[Classifier]:
+    """Whether a subject is a classifier as it stands here, whose query does not depend on the text it weighs."""
+    return (
+        isinstance(subject, Classifier)
+        and type(subject).read is Classifier.read
+        and subject.architecture.query != "conditional"
+    )

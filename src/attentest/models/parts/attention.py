@@ -1,0 +1,251 @@
+"""Attention: states (and, for pairs, a query) to weights over real tokens."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor, nn
+
+from attentest.errors import InputError, NotApplicable
+from attentest.measures.chance import uniforms
+from attentest.models.networks.signals import AnySignal
+from attentest.registry import Registry
+
+__all__ = [
+    "ATTENTIONS",
+    "Additive",
+    "Attention",
+    "AttentionNetwork",
+    "Random",
+    "ScaledDot",
+    "Uniform",
+    "masked_softmax",
+]
+
+
+def quick_tanh(x: Tensor) -> Tensor:
+    """tanh to 2e-7 for use without gradients: the sigmoid is several times faster on CPU."""
+    return (2 * x).sigmoid_().mul_(2).sub_(1)
+
+
+def masked_softmax(
+    energies: Float[Tensor, "*batch token"], mask: Bool[Tensor, "*#batch token"]
+) -> Float[Tensor, "*batch token"]:
+    """Softmax over real tokens; exactly zero elsewhere, also where there is no real token at all."""
+    weights = energies.masked_fill(~mask, -math.inf).softmax(-1)
+    return torch.where(mask, weights, 0.0)
+
+
+class AttentionNetwork(nn.Module, ABC):
+    """States to weights in two steps: keys, linear in the state, and then weights from keys and query."""
+
+    #: The linear map from states to keys.
+    keys: nn.Linear
+    #: Whether its query is the instance itself, by its random key, and not a second text's state.
+    asks_the_instance: ClassVar[bool] = False
+
+    @abstractmethod
+    def weigh(
+        self,
+        keys: Float[Tensor, "*batch token key"],
+        mask: Bool[Tensor, "*#batch token"],
+        query: Shaped[Tensor, "*#batch query"] | None = None,
+    ) -> Float[Tensor, "*batch token"]:
+        """Weights that are zero outside the mask and sum to one inside it."""
+
+    def forward(
+        self,
+        states: Float[Tensor, "*batch token state"],
+        mask: Bool[Tensor, "*#batch token"],
+        query: Shaped[Tensor, "*#batch query"] | None = None,
+    ) -> Float[Tensor, "*batch token"]:
+        """Weights of the states."""
+        return self.weigh(self.keys(states), mask, query)
+
+    def replay(
+        self,
+        states: AnySignal,
+        mask: Bool[Tensor, "batch token"],
+        query: Shaped[Tensor, "batch query"] | None = None,
+    ) -> AnySignal:
+        """The weights again, as a signal: what lrp and deep_lift follow."""
+        raise NotApplicable(f"Attention network {type(self).__name__} has no replay, which lrp and deep_lift need.")
+
+
+class Attention(ABC):
+    """A description of an attention."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def build(self, size: int, query: int | None = None) -> AttentionNetwork:
+        """The network, for states (and queries) of this size."""
+
+
+@dataclass(frozen=True)
+class Additive(Attention):
+    """Bahdanau's: v·tanh(W h + b), W halving the state (Jain & Wallace)."""
+
+    name: ClassVar[str] = "additive"
+
+    def build(self, size: int, query: int | None = None) -> AttentionNetwork:
+        """One hidden layer and a bias-free vector."""
+        return AdditiveNetwork(size, query)
+
+
+@dataclass(frozen=True)
+class ScaledDot(Attention):
+    """Dot product with a learned query, or with the given one; as it is, scaled."""
+
+    name: ClassVar[str] = "dot"
+    #: Divided by the square root of the state's size; Luong et al. do not.
+    scaled: bool = True
+    #: A given query meets a map of the states ("general" in Luong et al.), or the states themselves ("dot").
+    mapped: bool = True
+
+    def build(self, size: int, query: int | None = None) -> AttentionNetwork:
+        """A query vector."""
+        if not self.mapped and query != size:
+            asked = "there is none" if query is None else f"the query has {query} numbers, a state {size}"
+            raise InputError(f"Attention 'dot(mapped=False)' multiplies states by the query, and {asked}. Use mapped.")
+        return ScaledDotNetwork(size, query, self.scaled, self.mapped)
+
+
+@dataclass(frozen=True)
+class Uniform(Attention):
+    """Every real token weighs the same: attention switched off, in training too (Wiegreffe & Pinter)."""
+
+    name: ClassVar[str] = "uniform"
+
+    def build(self, size: int, query: int | None = None) -> AttentionNetwork:
+        """Nothing to learn."""
+        return UniformNetwork(size)
+
+
+@dataclass(frozen=True)
+class Random(Attention):
+    """Weights drawn from U(0, 1) and normalised, in training and after (Vashishth et al.).
+
+    Training draws anew in every pass; a trained model gives a text the same weights whenever it reads it.
+    """
+
+    name: ClassVar[str] = "random"
+
+    def build(self, size: int, query: int | None = None) -> AttentionNetwork:
+        """Nothing to learn."""
+        return RandomNetwork(size)
+
+
+ATTENTIONS: Registry[Attention] = Registry(
+    "attention", {"additive": Additive, "dot": ScaledDot, "uniform": Uniform, "random": Random}
+)
+
+
+class AdditiveNetwork(AttentionNetwork):
+    """v·tanh(W h + U q + b)."""
+
+    def __init__(self, size: int, query: int | None) -> None:
+        super().__init__()
+        self.keys = nn.Linear(size, size // 2)
+        self.of_query = None if query is None else nn.Linear(query, size // 2, bias=False)
+        self.vector = nn.Linear(size // 2, 1, bias=False)
+
+    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
+        """Energies from a hidden layer."""
+        if self.of_query is not None and query is not None:
+            keys = keys + self.of_query(query)[..., None, :]
+        layer = keys.tanh() if torch.is_grad_enabled() else quick_tanh(keys)
+        return masked_softmax(self.vector(layer)[..., 0], mask)
+
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
+        """A hidden layer, a vector, a softmax; to the hidden layer a query is one bias more."""
+        weight, bias = self.keys.weight.detach(), self.keys.bias.detach()
+        if self.of_query is not None and query is not None:
+            bias = bias + self.of_query(query).detach()[:, None]
+        layer = states.map(lambda h: h @ weight.T).settled(bias)
+        energies = layer.activated(torch.tanh).linear(self.vector)
+        return energies.map(lambda e: e[..., 0]).softmax(mask)
+
+
+class ScaledDotNetwork(AttentionNetwork):
+    """h·q / √m; the learned query of a single sequence is itself the map to a one-number key."""
+
+    def __init__(self, size: int, query: int | None, scaled: bool = True, mapped: bool = True) -> None:
+        super().__init__()
+        self.scale = math.sqrt(size) if scaled else 1.0
+        self.keys = nn.Linear(size, 1 if query is None else query, bias=False)
+        if not mapped:
+            self.keys.weight.requires_grad_(False).copy_(torch.eye(size))
+
+    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
+        """Energies from a product with the query."""
+        energies = keys[..., 0] if query is None else (keys @ query[..., None])[..., 0]
+        return masked_softmax(energies / self.scale, mask)
+
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
+        """A product with the query, a softmax."""
+        keys = states.linear(self.keys)
+        if query is None:
+            return keys.map(lambda e: e[..., 0] / self.scale).softmax(mask)
+        return keys.map(lambda e: (e @ query[..., None])[..., 0] / self.scale).softmax(mask)
+
+
+class UniformNetwork(AttentionNetwork):
+    """1/T."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.keys = nn.Linear(size, 1, bias=False).requires_grad_(False)
+
+    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
+        """The same weight for every real token."""
+        mask = mask.expand(keys.shape[:-1])
+        return masked_softmax(keys.new_zeros(mask.shape), mask)
+
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
+        """The same, whatever the states."""
+        return states.map(lambda s: 0 * s[..., 0]).softmax(mask)
+
+
+class RandomNetwork(AttentionNetwork):
+    """u_t / Σ u, with u from U(0, 1): of the model's seed, the instance and the token; new in training."""
+
+    asks_the_instance = True
+    seed: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.keys = nn.Linear(size, 1, bias=False).requires_grad_(False)
+        self.register_buffer("seed", torch.randint(2**31, ()))
+
+    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
+        """New weights in every pass of training, always the same after it."""
+        if self.training:
+            # From torch's generator, which the loop seeds: hashing and asking for a number would make a GPU wait.
+            drawn = 1.0 - torch.rand(keys.shape[:-1], dtype=keys.dtype, device=keys.device)
+        else:
+            drawn = self._drawn(mask, query).to(keys.dtype)
+        drawn = torch.where(mask, drawn, 0.0).expand(keys.shape[:-1])
+        return drawn / drawn.sum(-1, keepdim=True).clamp(min=torch.finfo(drawn.dtype).tiny)
+
+    def _drawn(
+        self, mask: Bool[Tensor, "*#batch token"], query: Shaped[Tensor, "*#batch query"] | None
+    ) -> Float[Tensor, "*batch token"]:
+        """The numbers before they are normalised, counted along the real tokens."""
+        if query is None:
+            raise InputError("Attention 'random' needs the instances' keys, and was asked with none.")
+        shape = torch.broadcast_shapes(query.shape[:-1], mask.shape[:-1])
+        keys, masks = query[..., 0].expand(shape).flatten(), mask.expand(*shape, -1).reshape(-1, mask.shape[-1])
+        drawn = uniforms(keys, 1, masks.shape[1], int(self.seed), "attention", masks)
+        # Above zero, so that no text of one token is left without weight.
+        return (1.0 - drawn).view(*shape, -1)
+
+    def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
+        """The same, whatever the states."""
+        energies = self._drawn(mask, query).log()
+        return states.map(lambda s: 0 * s[..., 0]).settled(energies).softmax(mask)

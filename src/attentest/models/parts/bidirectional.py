@@ -1,0 +1,104 @@
+"""What bidirectional recurrent encoders share: two dense networks, one on reversed input, and deletion by sharing."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.encoder import EncoderNetwork
+
+__all__ = ["CONVERGED", "BidirectionalNetwork", "converged", "reversal"]
+
+#: A direction's last state, of a GRU, or state and cell, of an LSTM.
+Ended = Tensor | tuple[Tensor, Tensor]
+
+#: A deletion whose state has come back this close to the undisturbed one, in units of rounding, changes nothing more.
+CONVERGED = 4
+
+
+class BidirectionalNetwork(EncoderNetwork):
+    """A dense pair of recurrent networks, the backward one on input reversed within each length.
+
+    Equal to a packed bidirectional network, and several times faster on CPU.
+    """
+
+    rightward: nn.RNNBase
+    leftward: nn.RNNBase
+
+    @abstractmethod
+    def suffixes(
+        self, side: nn.RNNBase, embeddings: Float[Tensor, "batch token embedding"]
+    ) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
+        """One direction's states at position s without position d, for first ≤ d < s: (s, first, states)."""
+
+    @abstractmethod
+    def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
+        """One direction's states, step by step, as a signal."""
+
+    def forward(self, embeddings: Tensor, lengths: Tensor, start: tuple[Ended, Ended] | None = None) -> Tensor:
+        """Both directions, side by side; each begins at zero, or where another text's ended."""
+        flip = reversal(lengths, embeddings.shape[1])[..., None]
+        first, second = (None, None) if start is None else start
+        before, _ = self.rightward(embeddings, first)
+        after, _ = self.leftward(embeddings.gather(1, flip.expand_as(embeddings)), second)
+        return torch.cat([before, after.gather(1, flip.expand_as(after))], dim=-1)
+
+    def ended(self, embeddings: Tensor, lengths: Tensor) -> tuple[Ended, Ended]:
+        """Where each direction ends, cells included: what another text's encoding may begin with."""
+        flip = reversal(lengths, embeddings.shape[1])[..., None]
+        sides = (self.rightward, embeddings), (self.leftward, embeddings.gather(1, flip.expand_as(embeddings)))
+        right, left = (
+            side(nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False))[1]
+            for side, x in sides
+        )
+        return right, left
+
+    def summary(self, states: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """The last states of both directions, joined."""
+        hidden = self.size // 2
+        rows = torch.arange(len(lengths), device=lengths.device)
+        return torch.cat([states[rows, lengths - 1, :hidden], states[:, 0, hidden:]], dim=-1)
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
+        """Deletion d changes rightward states after d and leftward states before d, and only those."""
+        width, hidden = embeddings.shape[1], self.size // 2
+        flip = reversal(lengths, width)
+        reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
+        states: Tensor = self(embeddings, lengths)
+        right = states[..., :hidden] @ onto[:hidden] + plus
+        left = states[..., hidden:] @ onto[hidden:]
+        out = (right + left).repeat(width, 1, 1, 1)
+        left = left + plus
+        for s, first, changed in self.suffixes(self.rightward, embeddings):
+            out[first:s, :, s] = (changed @ onto[:hidden]).add_(left[:, s])
+        rows = torch.arange(len(lengths), device=lengths.device)
+        for s, first, changed in self.suffixes(self.leftward, reversed_):
+            place = flip[:, s]
+            out[flip.T[first:s], rows, place] = (changed @ onto[hidden:]).add_(right[rows, place])
+        return out.transpose(0, 1)
+
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """Both directions, step by step."""
+
+        def flipped(states: Tensor) -> Tensor:
+            return states.gather(1, reversal(lengths, states.shape[1])[..., None].expand_as(states))
+
+        before = self.replayed(self.rightward, embeddings)
+        after = self.replayed(self.leftward, embeddings.map(flipped)).map(flipped)
+        return before.joined([after], lambda both: torch.cat(both, dim=-1))
+
+
+def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch token"]:
+    """Indices that reverse each sequence within its own length and leave padding in place."""
+    position = torch.arange(width, device=lengths.device)[None, :]
+    return torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
+
+
+def converged(states: Float[Tensor, "row batch hidden"], row: int) -> bool:
+    """Whether a row has come back to the first one, which is undisturbed."""
+    return bool((states[row] - states[0]).abs().max() <= CONVERGED * torch.finfo(states.dtype).eps)

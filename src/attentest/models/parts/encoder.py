@@ -1,0 +1,67 @@
+"""What an encoder is: a frozen description, and the network it builds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attentest.errors import InputError, NotApplicable
+from attentest.models.networks.signals import AnySignal
+
+__all__ = ["Encoder", "EncoderNetwork", "check_positive"]
+
+
+class EncoderNetwork(nn.Module, ABC):
+    """Embeddings to states, padding in, padding out."""
+
+    size: int
+
+    @abstractmethod
+    def forward(
+        self, embeddings: Float[Tensor, "batch token embedding"], lengths: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch token state"]:
+        """One state per position; what stands in padding does not matter."""
+
+    @abstractmethod
+    def without_each(
+        self,
+        embeddings: Float[Tensor, "batch token embedding"],
+        lengths: Int[Tensor, " batch"],
+        onto: Float[Tensor, "state out"],
+        plus: Float[Tensor, " out"],
+    ) -> Float[Tensor, "batch deleted token out"]:
+        """States·onto + plus of the sequence without position d, for every d (undefined at d; no gradient)."""
+
+    def summary(
+        self,
+        states: Float[Tensor, "batch token state"],
+        lengths: Int[Tensor, " batch"],
+        mask: Bool[Tensor, "batch token"],
+    ) -> Float[Tensor, "batch state"]:
+        """The whole sequence as one state, for use as a query: the mean over its real tokens."""
+        total = (states * mask[..., None]).sum(1)
+        return total / mask.sum(-1, keepdim=True).clamp(min=1)
+
+    def replay(self, embeddings: AnySignal, lengths: Int[Tensor, " batch"]) -> AnySignal:
+        """The states again, as a signal: what lrp and deep_lift follow."""
+        raise NotApplicable(f"Encoder network {type(self).__name__} has no replay, which lrp and deep_lift need.")
+
+
+class Encoder(ABC):
+    """A description of an encoder."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def build(self, embedding: int) -> EncoderNetwork:
+        """The network, for embeddings of this size."""
+
+
+def check_positive(encoder: str, **fields: int) -> None:
+    """Refuse sizes below one."""
+    for name, value in fields.items():
+        if value < 1:
+            raise InputError(f"Encoder {encoder!r}: {name}={value} must be at least 1.")

@@ -1,0 +1,289 @@
+"""Encoders: embeddings to one state per position, as in Jain & Wallace (2019), section 3, and Serrano & Smith (2019).
+
+Each is a frozen description that builds its network. A network also knows how to encode the sequence
+without each of its tokens while sharing the work: deleting one token leaves every state before it
+(recurrent, forward), after it (backward) or far from it (convolution) as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attentest.errors import InputError
+from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
+from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
+from attentest.models.parts.gru import BiGRU
+from attentest.registry import Registry
+
+__all__ = ["ENCODERS", "Average", "BiGRU", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork", "NoEncoder"]
+
+
+@dataclass(frozen=True)
+class BiLSTM(Encoder):
+    """Bidirectional LSTM."""
+
+    name: ClassVar[str] = "bilstm"
+    hidden: int = 128
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """Two LSTMs, one on reversed input."""
+        check_positive(self.name, hidden=self.hidden)
+        return BiLSTMNetwork(embedding, self.hidden)
+
+
+@dataclass(frozen=True)
+class Convolution(Encoder):
+    """Convolutions of several widths, ReLU (the paper has 64 filters of each width, its code 32)."""
+
+    name: ClassVar[str] = "convolution"
+    filters: int = 64
+    widths: tuple[int, ...] = (1, 3, 5, 7)
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """One convolution per width."""
+        check_positive(self.name, filters=self.filters)
+        if any(width % 2 == 0 or width < 1 for width in self.widths):
+            raise InputError(f"Convolution widths {self.widths} must be odd, so that state t stands over token t.")
+        return ConvolutionNetwork(embedding, self.filters, self.widths)
+
+
+@dataclass(frozen=True)
+class Average(Encoder):
+    """A linear layer on every token by itself, no context (paper: 256 and ReLU; its code: 128 and tanh)."""
+
+    name: ClassVar[str] = "average"
+    hidden: int = 256
+    activation: str = "relu"
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """One linear layer."""
+        check_positive(self.name, hidden=self.hidden)
+        if self.activation not in ("relu", "tanh"):
+            raise InputError(f"Encoder 'average': activation={self.activation!r} must be 'relu' or 'tanh'.")
+        return AverageNetwork(embedding, self.hidden, self.activation)
+
+
+@dataclass(frozen=True)
+class NoEncoder(Encoder):
+    """No encoder: attention weighs the embeddings themselves (Serrano & Smith)."""
+
+    name: ClassVar[str] = "none"
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """Nothing to learn."""
+        return IdentityNetwork(embedding)
+
+
+ENCODERS: Registry[Encoder] = Registry(
+    "encoder",
+    {"bilstm": BiLSTM, "bigru": BiGRU, "convolution": Convolution, "average": Average, "none": NoEncoder},
+)
+
+
+class BiLSTMNetwork(BidirectionalNetwork):
+    """A pair of LSTMs."""
+
+    rightward: nn.LSTM
+    leftward: nn.LSTM
+
+    def __init__(self, embedding: int, hidden: int) -> None:
+        super().__init__()
+        self.size = 2 * hidden
+        self.rightward = nn.LSTM(embedding, hidden, batch_first=True)
+        self.leftward = nn.LSTM(embedding, hidden, batch_first=True)
+
+    def suffixes(self, side: nn.RNNBase, embeddings: Tensor) -> Iterator[tuple[int, int, Tensor]]:
+        """Of states and cells."""
+        assert isinstance(side, nn.LSTM)
+        return _suffixes(side, embeddings)
+
+    def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
+        """Of states and cells."""
+        return _replayed(side, embeddings)
+
+
+def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
+    """The states of a one-directional LSTM: c = f·c + i·g and h = o·tanh c, where f, i and o are gates."""
+    size = lstm.hidden_size
+    into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
+    rows = torch.arange(4 * size, device=into.device).view(4, size)
+    gates, cell = rows[[0, 1, 3]].flatten(), rows[2]
+    into_gates, into_cell, gates_from, cell_from = into[gates].T, into[cell].T, recurrent[gates].T, recurrent[cell].T
+    gates_bias, cell_bias = sum(biases)[gates], sum(biases)[cell]
+    to_gates = embeddings.map(lambda x: x @ into_gates).apart(lambda x: x.unbind(1))
+    to_cell = embeddings.map(lambda x: x @ into_cell).apart(lambda x: x.unbind(1))
+    h = c = embeddings.map(lambda x: x.new_zeros(len(x), size))
+    states = []
+    for x_gates, x_cell in zip(to_gates, to_cell, strict=True):
+        i, f, o = (
+            (x_gates + h.map(lambda s: s @ gates_from))
+            .gate(gates_bias, torch.sigmoid)
+            .apart(lambda gate: gate.chunk(3, dim=-1))
+        )
+        g = (x_cell + h.map(lambda s: s @ cell_from)).settled(cell_bias).activated(torch.tanh)
+        c = (c.gated(f) + g.gated(i)).settled()
+        h = c.activated(torch.tanh).gated(o)
+        states.append(h)
+    return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
+
+
+def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
+    """A one-directional LSTM's states at position s without position d, for first ≤ d < s.
+
+    All deletions advance together. Deletion d joins at step d+1, with the state reached before d, so only
+    what follows a gap is computed, and the input is projected once for all; it leaves when its state has
+    converged to the undisturbed one.
+    """
+    batch, width, _ = embeddings.shape
+    cell = Cell(lstm, batch * (width + 1))
+    inputs = cell.project(embeddings.transpose(0, 1))
+    # Row 0 is the undisturbed sequence, row d+1 the one without position d.
+    h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
+    c = torch.zeros_like(h)
+    first = 0
+    for s in range(width):
+        h[s + 1], c[s + 1] = h[0], c[0]
+        cell.step(inputs[s], h[:1], c[:1])
+        if first < s:
+            cell.step(inputs[s], h[first + 1 : s + 1], c[first + 1 : s + 1])
+            yield s, first, h[first + 1 : s + 1]
+        while first < s and converged(h, first + 1) and converged(c, first + 1):
+            first += 1
+
+
+class Cell:
+    """One LSTM step in place on many rows: a product into a kept buffer and a single sigmoid.
+
+    Gates are put in the order in, forget, out, cell, the last doubled, because tanh(x) = 2σ(2x) − 1.
+    """
+
+    def __init__(self, lstm: nn.LSTM, rows: int) -> None:
+        into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
+        size = lstm.hidden_size
+        order = torch.arange(4 * size, device=into.device).view(4, size)[[0, 1, 3, 2]].flatten()
+        scale = into.new_ones(4 * size)
+        scale[3 * size :] = 2.0
+        self.into, self.recurrent = ((w[order] * scale[:, None]).T.contiguous() for w in (into, recurrent))
+        self.bias = sum(biases)[order] * scale
+        self.gates = into.new_empty(rows, 4 * size)
+
+    def project(self, embeddings: Tensor) -> Tensor:
+        """The input's share of the gates."""
+        projected: Tensor = embeddings @ self.into + self.bias
+        return projected
+
+    def step(self, projected: Tensor, h: Tensor, c: Tensor) -> None:
+        """Advance h and c, [rows, batch, hidden], by one position."""
+        rows, batch, size = h.shape
+        gates = torch.mm(h.reshape(-1, size), self.recurrent, out=self.gates[: rows * batch])
+        gates = gates.view(rows, batch, -1).add_(projected).sigmoid_()
+        into, forget, out, cell = gates.chunk(4, dim=-1)
+        c.mul_(forget).addcmul_(into, cell, value=2.0).sub_(into)
+        torch.mul(c, 2.0, out=h)
+        h.sigmoid_().mul_(2.0).sub_(1.0).mul_(out)
+
+
+class ConvolutionNetwork(EncoderNetwork):
+    """Convolutions of several odd widths over the token axis, zero-padded, concatenated, ReLU."""
+
+    def __init__(self, embedding: int, filters: int, widths: tuple[int, ...]) -> None:
+        super().__init__()
+        self.size = filters * len(widths)
+        self.reach = max(widths) // 2
+        self.layers = nn.ModuleList(nn.Conv1d(embedding, filters, w, padding=w // 2) for w in widths)
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """States from each token's neighbourhood; beyond the end there is nothing."""
+        inside = torch.arange(embeddings.shape[1], device=lengths.device)[None, :] < lengths[:, None]
+        x = (embeddings * inside[..., None]).transpose(1, 2)
+        return torch.cat([layer(x) for layer in self.layers], dim=1).relu().transpose(1, 2)
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
+        """Only states within reach of the gap change: encode a window around every gap."""
+        batch, width, size = embeddings.shape
+        reach, device = self.reach, embeddings.device
+        inside = torch.arange(width, device=device)[None, :] < lengths[:, None]
+        padded = nn.functional.pad(embeddings * inside[..., None], (0, 0, 2 * reach, 2 * reach))
+        # The window around gap d: 2·reach tokens before it and 2·reach after it, d itself left out.
+        steps = torch.cat([torch.arange(2 * reach), torch.arange(2 * reach + 1, 4 * reach + 1)]).to(device)
+        index = torch.arange(width, device=device)[:, None] + steps[None, :]
+        windows = padded[:, index].reshape(batch * width, 4 * reach, size).transpose(1, 2)
+        fresh = torch.cat([layer(windows) for layer in self.layers], dim=1).relu().transpose(1, 2)
+        fresh = (fresh[:, reach : 3 * reach] @ onto + plus).reshape(batch, width, 2 * reach, -1)
+        states: Tensor = self(embeddings, lengths)
+        out = (states @ onto + plus)[:, None].repeat(1, width, 1, 1)
+        near = torch.cat([torch.arange(-reach, 0), torch.arange(1, reach + 1)]).to(device)
+        place = torch.arange(width, device=device)[:, None] + near
+        gap, slot = ((place >= 0) & (place < width)).nonzero(as_tuple=True)
+        out[:, gap, place[gap, slot]] = fresh[:, gap, slot]
+        return out
+
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """Each width's convolution, and ReLU."""
+
+        def within(x: Tensor) -> Tensor:
+            inside = torch.arange(x.shape[1], device=lengths.device)[None, :] < lengths[:, None]
+            return (x * inside[..., None]).transpose(1, 2)
+
+        x = embeddings.map(within)
+        first, *others = (_convolved(layer, x) for layer in self.layers)
+        return first.joined(others, lambda all_: torch.cat(all_, dim=1)).activated(torch.relu).map(lambda s: s.mT)
+
+
+def _convolved(layer: nn.Module, x: AnySignal) -> AnySignal:
+    assert isinstance(layer, nn.Conv1d)
+    assert layer.bias is not None
+    weight, padding = layer.weight.detach(), layer.padding
+    return x.map(lambda v: nn.functional.conv1d(v, weight, padding=padding)).settled(layer.bias.detach()[:, None])
+
+
+class AverageNetwork(EncoderNetwork):
+    """One linear layer and an activation, token by token."""
+
+    def __init__(self, embedding: int, hidden: int, activation: str) -> None:
+        super().__init__()
+        self.size = hidden
+        self.linear = nn.Linear(embedding, hidden)
+        self.activation = {"relu": torch.relu, "tanh": torch.tanh}[activation]
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """No state knows of any other token."""
+        states: Tensor = self.activation(self.linear(embeddings))
+        return states
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
+        """Deleting a token changes no other state."""
+        states: Tensor = self(embeddings, lengths) @ onto + plus
+        return states[:, None].expand(-1, states.shape[1], -1, -1)
+
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """The linear layer and the activation."""
+        return embeddings.linear(self.linear).activated(self.activation)
+
+
+class IdentityNetwork(EncoderNetwork):
+    """Every state is the embedding it stands over."""
+
+    def __init__(self, embedding: int) -> None:
+        super().__init__()
+        self.size = embedding
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """The embeddings."""
+        return embeddings
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
+        """Deleting a token changes no other state."""
+        states = embeddings @ onto + plus
+        return states[:, None].expand(-1, states.shape[1], -1, -1)
+
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """The embeddings."""
+        return embeddings

@@ -1,0 +1,86 @@
+"""The bidirectional GRU, Serrano & Smith's recurrent encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
+from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
+
+__all__ = ["BiGRU", "BiGRUNetwork"]
+
+
+@dataclass(frozen=True)
+class BiGRU(Encoder):
+    """Bidirectional GRU (Serrano & Smith: 50 units in each direction)."""
+
+    name: ClassVar[str] = "bigru"
+    hidden: int = 50
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """Two GRUs, one on reversed input."""
+        check_positive(self.name, hidden=self.hidden)
+        return BiGRUNetwork(embedding, self.hidden)
+
+
+class BiGRUNetwork(BidirectionalNetwork):
+    """A pair of GRUs: h = (1 − z)·tanh(W x + r·(U h + b)) + z·h, where r and z are gates."""
+
+    def __init__(self, embedding: int, hidden: int) -> None:
+        super().__init__()
+        self.size = 2 * hidden
+        self.rightward = nn.GRU(embedding, hidden, batch_first=True)
+        self.leftward = nn.GRU(embedding, hidden, batch_first=True)
+
+    def suffixes(self, side: nn.RNNBase, embeddings: Tensor) -> Iterator[tuple[int, int, Tensor]]:
+        """All deletions advance together; each joins after its gap and leaves when it has converged again."""
+        batch, width, _ = embeddings.shape
+        into, recurrent, bias, recurrent_bias = (getattr(side, name).detach() for name in side._flat_weights_names)
+        inputs = embeddings.transpose(0, 1) @ into.T + bias
+        # Row 0 is the undisturbed sequence, row d+1 the one without position d.
+        h = embeddings.new_zeros(width + 1, batch, side.hidden_size)
+        first = 0
+        for s in range(width):
+            h[s + 1] = h[0]
+            h[0] = _step(inputs[s], h[0], recurrent, recurrent_bias)
+            if first < s:
+                h[first + 1 : s + 1] = _step(inputs[s], h[first + 1 : s + 1], recurrent, recurrent_bias)
+                yield s, first, h[first + 1 : s + 1]
+            while first < s and converged(h, first + 1):
+                first += 1
+
+    def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
+        """The states of one direction; r multiplies what the state adds to the new content."""
+        size = side.hidden_size
+        into, recurrent, bias, recurrent_bias = (getattr(side, name).detach() for name in side._flat_weights_names)
+        gates, new = slice(0, 2 * size), slice(2 * size, 3 * size)
+        gates_bias = bias[gates] + recurrent_bias[gates]
+        to_gates = embeddings.map(lambda x: x @ into[gates].T).apart(lambda x: x.unbind(1))
+        to_new = embeddings.map(lambda x: x @ into[new].T).apart(lambda x: x.unbind(1))
+        h = embeddings.map(lambda x: x.new_zeros(len(x), size))
+        states = []
+        for x_gates, x_new in zip(to_gates, to_new, strict=True):
+            summed = x_gates + h.map(lambda s: s @ recurrent[gates].T)
+            reset, keep = summed.gate(gates_bias, torch.sigmoid).apart(lambda gate: gate.chunk(2, dim=-1))
+            # 1 − σ(x) = σ(−x)
+            change = summed.map(lambda x: -x[:, size:]).gate(-gates_bias[size:], torch.sigmoid)
+            old = h.map(lambda s: s @ recurrent[new].T).settled(recurrent_bias[new]).gated(reset)
+            content = (x_new + old).settled(bias[new]).activated(torch.tanh)
+            h = (content.gated(change) + h.gated(keep)).settled()
+            states.append(h)
+        return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
+
+
+def _step(inputs: Tensor, h: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
+    """The next states of many rows; ``inputs`` is the input's share of gates and content."""
+    x_gates, x_new = inputs.split([2 * h.shape[-1], h.shape[-1]], dim=-1)
+    h_gates, h_new = (h @ recurrent.T + bias).split([2 * h.shape[-1], h.shape[-1]], dim=-1)
+    reset, keep = (h_gates + x_gates).sigmoid_().chunk(2, dim=-1)
+    new = torch.addcmul(x_new, reset, h_new).tanh_()
+    return torch.lerp(new, h, keep)

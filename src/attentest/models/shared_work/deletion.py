@@ -1,0 +1,72 @@
+"""Every item of a sequence deleted in turn: encoder, attention and head without it."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.models.asked import NOTHING_ASKED, Asked
+from attentest.models.parts.attention import AttentionNetwork
+from attentest.models.parts.encoder import EncoderNetwork
+from attentest.models.parts.heads import HeadNetwork
+from attentest.models.subject import Subject
+
+#: Shortened texts that are read at a time.
+ROWS = {"cpu": 512, "cuda": 16_384}
+
+__all__ = ["decoded_without_each", "encoded_without_each", "pooled_without_each"]
+
+
+def pooled_without_each(
+    encoder: EncoderNetwork,
+    attention: AttentionNetwork,
+    values: Float[Tensor, "state value"],
+    inputs: Float[Tensor, "batch item input"],
+    lengths: Int[Tensor, " batch"],
+    mask: Bool[Tensor, "batch item"],
+    query: Shaped[Tensor, "batch query"] | None = None,
+) -> Float[Tensor, "batch deleted value"]:
+    """Σ α_t h_t·values of the sequence without item d, for every d, the encoder sharing what stays the same."""
+    keys = attention.keys
+    onto = torch.cat([keys.weight.T, values], dim=1)
+    plus = onto.new_zeros(onto.shape[1])
+    plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
+    out = encoder.without_each(inputs, lengths, onto, plus)
+    keyed, valued = out.split([keys.out_features, values.shape[1]], dim=-1)
+    others = ~torch.eye(out.shape[1], dtype=torch.bool, device=out.device)
+    weights = attention.weigh(keyed, mask[:, None, :] & others, None if query is None else query[:, None])
+    pooled: Tensor = (weights[..., None, :] @ valued)[..., 0, :]
+    return pooled
+
+
+def decoded_without_each(
+    encoder: EncoderNetwork,
+    attention: AttentionNetwork,
+    head: HeadNetwork,
+    inputs: Float[Tensor, "batch item input"],
+    lengths: Int[Tensor, " batch"],
+    mask: Bool[Tensor, "batch item"],
+    asked: Asked = NOTHING_ASKED,
+) -> Float[Tensor, "batch deleted class"]:
+    """The logits without each item; what attention and head are asked with stays."""
+    identity = torch.eye(encoder.size).to(inputs)
+    nothing = head(torch.zeros_like(identity[0]))
+    values = head(identity) - nothing if head.affine else identity
+    pooled = pooled_without_each(encoder, attention, values, inputs, lengths, mask, asked.attention)
+    if not head.affine:
+        return asked.each.decoded(head, pooled)
+    if asked.head is not None:
+        nothing = head(torch.zeros_like(identity[0]).expand(len(inputs), 1, -1), asked.each.head)
+    return asked.each.answered(pooled + nothing)
+
+
+def encoded_without_each(subject: Subject, batch: Batch) -> Float[Tensor, "batch deleted class"]:
+    """The logits without each token, every shortened text encoded: for subjects that can share nothing."""
+    count, width = batch.mask.shape
+    rows = torch.arange(count, device=batch.mask.device).repeat_interleave(width)
+    texts = batch[rows].with_text(batch.text.without_each())
+    room = ROWS.get(subject.device.type, ROWS["cpu"])
+    parts = [subject.read(texts[start : start + room]).logits for start in range(0, len(texts), room)]
+    return torch.cat(parts).view(count, width, -1)

@@ -1,0 +1,1 @@
+"""Subjects made of other subjects."""

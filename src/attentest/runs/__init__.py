@@ -1,0 +1,1 @@
+"""Runs: from what a person asks for to findings on disk."""

@@ -1,0 +1,91 @@
+"""Which challenges apply to a model: what is usual is passed over with the reason, what was named is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from attentest.challenges import Challenge
+from attentest.errors import NotApplicable
+from attentest.explainers import EXPLAINERS
+from attentest.models.architecture import Architecture
+from attentest.models.network import build_network
+from attentest.models.subject import Subject
+from attentest.registry import text_of
+from attentest.runs.questions import Usual
+from attentest.runs.run import FORCED, Run, file_name
+from attentest.tasks import TASKS
+
+__all__ = ["applicable", "explained", "has_marks", "refuse_untrained"]
+
+#: So few words, or words to write, are enough to see what a network can do.
+WORDS = 8
+
+
+def applicable(
+    challenges: Iterable[Challenge], usual: Usual, model: Subject, *, has_rationale: bool
+) -> tuple[dict[str, Challenge], dict[str, str], dict[str, str]]:
+    """The challenges that apply, by the name of their findings; those passed over, and explainers, with the reason."""
+    wanted: dict[str, Challenge] = {}
+    passed_over: dict[str, str] = {}
+    for challenge in challenges:
+        reason = challenge.objection(model, has_rationale=has_rationale)
+        if reason is None:
+            wanted[file_name(challenge)] = challenge
+        elif challenge in usual.challenges:
+            passed_over[text_of(challenge)] = reason
+        else:
+            raise NotApplicable(f"Challenge {challenge.name!r} does not apply: {reason}. Leave it out.")
+    return wanted, passed_over, _left_out(wanted.values(), usual, model)
+
+
+def explained(challenges: Mapping[str, Challenge], model: Subject) -> dict[str, Challenge]:
+    """The challenges without the explainers that do not apply."""
+    out = dict(challenges)
+    for name, challenge in challenges.items():
+        kept = tuple(e for e in challenge.explained_by if EXPLAINERS.parse(e).objection(model) is None)
+        if kept != challenge.explained_by:
+            own: Any = challenge
+            out[name] = dataclasses.replace(own, explainers=kept)
+    return out
+
+
+def has_marks(run: Run) -> bool:
+    """Whether the texts that a run examines mark words, or link them to the words to write."""
+    if not TASKS[run.corpus.task].writes:
+        return run.corpus[run.split].has("rationale")
+    return run.forced == FORCED[0] and run.corpus[run.split].has("alignment")
+
+
+def refuse_untrained(run: Run) -> None:
+    """Refuse, before anything is trained, what no training would make applicable: an untrained network tells."""
+    if run.challenges and run.model_from is None:
+        _refuse(run.architecture, max(2, len(run.corpus.classes)), run.site, run.asked, run.usual, has_marks(run))
+
+
+@lru_cache(maxsize=64)
+def _refuse(
+    architecture: Architecture, classes: int, site: str, challenges: tuple[Challenge, ...], usual: Usual, marked: bool
+) -> None:
+    count = classes if architecture.decoder is None else WORDS
+    untrained = build_network(architecture, WORDS, count, torch.Generator().manual_seed(0))
+    applicable(challenges, usual, untrained.at(site), has_rationale=marked)
+
+
+def _left_out(challenges: Iterable[Challenge], usual: Usual, model: Subject) -> dict[str, str]:
+    """The usual explainers of the challenges that do not apply, with the reason; those that were named must."""
+    found: dict[str, str] = {}
+    for challenge in challenges:
+        for explainer in challenge.explained_by:
+            if (reason := EXPLAINERS.parse(explainer).objection(model)) is None:
+                continue
+            if challenge not in usual.explained:
+                raise NotApplicable(
+                    f"Challenge {challenge.name!r}: {explainer!r} does not apply: {reason}. Leave it out."
+                )
+            found[explainer] = reason
+    return found

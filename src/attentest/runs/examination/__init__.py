@@ -1,0 +1,1 @@
+"""Put the challenges of a run to all its texts."""

@@ -1,0 +1,70 @@
+"""Any flipped bit in a run's folder is noticed, named and computed again."""
+
+from __future__ import annotations
+
+import random
+import shutil
+
+import pytest
+from tests.studies.test_run import bytes_of, small
+
+from attentest.challenges import CHALLENGES
+from attentest.errors import StorageError
+from attentest.progress import Silent
+from attentest.runs.execute import execute
+from attentest.store.folder import RunFolder
+
+FLIPS = 100
+
+
+class Heard(Silent):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def run():
+    return small(challenges=tuple(CHALLENGES.parse(t) for t in ("permutation(draws=5)", "uniform")))
+
+
+def read_everything(folder, challenges):
+    for challenge in challenges:
+        folder.findings(challenge)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return execute(run(), tmp_path_factory.mktemp("whole"))
+
+
+@pytest.mark.slow
+def test_every_one_of_a_hundred_flipped_bits_is_noticed_and_named(whole, tmp_path):
+    chance = random.Random(0)
+    names = ["run.json", *(f"findings/{name}.parquet" for name in whole.challenges)]
+    for number in range(FLIPS):
+        name = names[number % len(names)]
+        copy = tmp_path / str(number) / whole.path.name
+        shutil.copytree(whole.path, copy)
+        data = bytearray((copy / name).read_bytes())
+        bit = chance.randrange(8 * len(data))
+        data[bit // 8] ^= 1 << bit % 8
+        (copy / name).write_bytes(data)
+        with pytest.raises(StorageError, match=name.replace(".", r"\.")):
+            read_everything(RunFolder(copy), whole.challenges)
+        shutil.rmtree(copy)
+
+
+@pytest.mark.parametrize("name", ["run.json", "findings/instances.parquet", "model.safetensors", "corpus.json"])
+def test_what_was_altered_is_named_and_computed_again(whole, tmp_path, name):
+    shutil.copytree(whole.path, tmp_path / whole.path.name)
+    path = tmp_path / whole.path.name / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+    heard = Heard()
+    again = execute(run(), tmp_path, progress=heard)
+    assert any(path.name in line and "altered" in line and "again" in line for line in heard.lines), heard.lines
+    assert bytes_of(again) == bytes_of(whole)
+    assert set(again.record["finished"]) == set(whole.record["finished"])

@@ -1,4 +1,5 @@
-"""The reference pages, written from the registries, the presets, the thresholds, the errors and the command line.
+"""The reference pages, written from the registries and what their entries say of themselves, the presets, the
+thresholds, the errors and the command line.
 
 ``pages`` gives every page as text, so that tests can read them without Sphinx; ``write`` puts them in a folder.
 """
@@ -7,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,12 @@ from attentest.runs.presets import PRESETS
 from attentest.store.findings import Measure
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
+from attentest.words import about, first_line, words_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from _papers import papers
 
-__all__ = ["WORDS", "columns", "commands", "pages", "write"]
-
-WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "_words.toml").read_text("utf-8"))
+__all__ = ["columns", "commands", "pages", "write"]
 
 #: The first paragraph of every registry's page.
 INTRODUCTIONS = {
@@ -122,21 +121,19 @@ def _registry_page(kind: str) -> Iterator[str]:
 
 
 def _entry(kind: str, name: str, cls: type[Any]) -> Iterator[str]:
-    words = WORDS.get(kind, {}).get(name, {})
     yield f"## {name}"
-    yield f"**{_sentence(getattr(cls, 'question', '') or getattr(cls, 'summary', '') or _first_line(cls))}**"
-    if about := words.get("about", "").strip():
-        yield about
+    yield f"**{_sentence(getattr(cls, 'question', '') or getattr(cls, 'summary', '') or first_line(cls))}**"
+    if more := about(cls):
+        yield more
     facts = [(title, getattr(cls, attribute, "")) for attribute, title in FACTS.items()]
     if kind == "corpora":
         facts = [("Task", TASKS[getattr(cls, "task", "single")].about), *facts, *_corpus_facts(cls)]
     if shown := [f"- {title}: {value}" for title, value in facts if value and value != "—"]:
         yield "\n".join(shown)
-    parameters = words.get("parameters", {})
-    fields = [field for field in dataclasses.fields(cls) if field.init]
-    if fields:
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    if words := words_of(cls):
         yield "Parameters and their defaults:"
-        yield "\n".join(f"- `{f.name} = {_default(f)!r}`<br>{parameters.get(f.name, '')}" for f in fields)
+        yield "\n".join(f"- `{name} = {_default(fields[name])!r}`<br>{text}" for name, text in words.items())
     if kind == "corpora" and issubclass(cls, Declared):
         yield from _corpus(cls)
     if kind == "challenges":
@@ -208,8 +205,8 @@ def _tokenizers_page() -> Iterator[str]:
     yield LISTED.format(kind="tokenizers")
     for name, made in TOKENIZERS.items():
         yield f"## {name}"
-        yield f"**{_sentence(_first_line(made))}**"
-        yield WORDS["tokenizers"].get(name, {}).get("about", "").strip()
+        yield f"**{_sentence(first_line(made))}**"
+        yield about(made)
 
 
 def _presets_page() -> Iterator[str]:
@@ -222,8 +219,8 @@ def _presets_page() -> Iterator[str]:
     yield "\n".join(f"- `{name}`: {preset.summary}" for name, preset in PRESETS.items())
     yield "## Training"
     rows = [
-        (f"`{f.name}`", *(f"`{getattr(p.training, f.name)!r}`" for p in PRESETS.values()), WORDS["training"][f.name])
-        for f in dataclasses.fields(Training)
+        (f"`{name}`", *(f"`{getattr(p.training, name)!r}`" for p in PRESETS.values()), text)
+        for name, text in words_of(Training).items()
     ]
     yield _table(("", *PRESETS, "meaning"), rows)
     yield "## Encoders"
@@ -359,7 +356,3 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def _sentence(text: str) -> str:
     text = text if text.startswith("spaCy") else text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
-def _first_line(thing: object) -> str:
-    return (thing.__doc__ or "").strip().split("\n")[0]

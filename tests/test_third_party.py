@@ -77,12 +77,14 @@ from attentest.catalogue import catalogue
 from attentest.report.readings import READINGS
 pages = _reference.pages()
 for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("challenges", "half_uniform")):
-    print(name, [one["name"] for one in catalogue(kind)][-1] == name, f"## {{name}}\\n" in pages[f"{{kind}}.md"])
+    page, entry = pages[f"{{kind}}.md"].partition(f"## {{name}}\\n")[2], catalogue(kind)[-1]
+    told = all(text and text in page for text in (entry["about"], *entry["words"].values()))
+    print(entry["name"], told, *entry["words"])
 print("## half_uniform\\n\\nOne row per text." in _reference.columns(), "| `moved` | double |" in _reference.columns())
 print(READINGS["uniform"].challenge)
 """
     assert python(site, "-c", code).splitlines() == [
-        *("pets True True", "embedding_norm True True", "half_uniform True True", "True True"),
+        *("pets True train dev test seed", "embedding_norm True order", "half_uniform True share", "True True"),
         "uniform",  # a name of ours stays ours
     ]
     assert "half_uniform" in python(site, "-m", "attentest", "list", "challenges")

@@ -19,6 +19,7 @@ from attentest.models.parts.heads import HEADS
 from attentest.registry import Registry
 from attentest.runs.presets import PRESETS
 from attentest.store.folder import RunFolder, runs_in
+from attentest.words import about, first_line, words_of
 
 __all__ = ["KINDS", "catalogue"]
 
@@ -42,12 +43,12 @@ def catalogue(kind: str, runs: Path = Path("runs")) -> list[dict[str, Any]]:
     if kind == "presets":
         return [{"name": name, "summary": preset.summary} for name, preset in PRESETS.items()]
     if kind == "tokenizers":
-        return [{"name": name, "summary": _first_line(made)} for name, made in TOKENIZERS.items()]
+        return [{"name": name, "summary": first_line(made), "about": about(made)} for name, made in TOKENIZERS.items()]
     return [_entry(name, cls) for name, cls in REGISTRIES[kind].items()]
 
 
 def _entry(name: str, cls: type[Any]) -> dict[str, Any]:
-    entry = {"name": name, "summary": getattr(cls, "question", "") or getattr(cls, "summary", "") or _first_line(cls)}
+    entry = {"name": name, "summary": getattr(cls, "question", "") or getattr(cls, "summary", "") or first_line(cls)}
     for attribute in ("reference", "cost", "checked", "licence", "citation"):
         if value := getattr(cls, attribute, ""):
             entry[attribute] = value
@@ -55,11 +56,8 @@ def _entry(name: str, cls: type[Any]) -> dict[str, Any]:
         field.name: field.default if field.default is not dataclasses.MISSING else None
         for field in dataclasses.fields(cls)
     }
-    return {**entry, "parameters": parameters} if parameters else entry
-
-
-def _first_line(thing: object) -> str:
-    return (thing.__doc__ or "").strip().split("\n")[0]
+    more = {"about": about(cls), "parameters": parameters, "words": words_of(cls)}
+    return entry | {key: value for key, value in more.items() if value}
 
 
 def _run(folder: RunFolder) -> dict[str, Any]:

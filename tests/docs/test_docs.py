@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import functools
 import importlib.util
 import itertools
@@ -40,6 +39,7 @@ from attentest.runs.presets import PRESETS, preset
 from attentest.store.folder import find_run
 from attentest.store.query import query
 from attentest.training.loop import Training
+from attentest.words import words_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -277,21 +277,20 @@ def _columns(section: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", [*REGISTRIES, "tokenizers"])
-def test_every_entry_and_every_parameter_has_words(kind: str, reference: Any, pages: dict[str, str]) -> None:
-    entries = {entry["name"]: entry.get("parameters", {}) for entry in catalogue(kind)}
+def test_every_entry_and_every_parameter_has_words(kind: str, pages: dict[str, str]) -> None:
     page = pages[f"{kind}.md"]
-    words = reference.WORDS[kind]
-    assert set(words) == set(entries), "docs/_words.toml and the registry name different things"
-    for name, parameters in entries.items():
+    for entry in catalogue(kind):
+        name, words = entry["name"], entry.get("words", {})
         assert f"\n## {name}\n" in page
-        assert words[name]["about"].strip()
-        assert set(words[name].get("parameters", {})) == set(parameters), f"the parameters of {name}"
-        for parameter in parameters:
-            assert f"- `{parameter} = " in page
+        assert entry["about"] in page, f"the docstring of {name} says nothing after its first line"
+        assert set(words) == set(entry.get("parameters", {}))
+        for parameter, text in words.items():
+            assert text, f"{name}: {parameter} has no words: write {parameter}: Annotated[…, 'words']"
+            assert re.search(rf"- `{parameter} = .*`<br>{re.escape(text)}", page)
 
 
 def test_presets_training_thresholds_and_commands_are_documented(reference: Any, pages: dict[str, str]) -> None:
-    assert set(reference.WORDS["training"]) == {field.name for field in dataclasses.fields(Training)}
+    assert all(words_of(Training).values())
     assert all(f"- `{name}`: " in pages["presets.md"] for name in PRESETS)
     assert all(f"| `{key}` |" in pages["thresholds.md"] for key in THRESHOLDS)
     every = dict(reference.commands(command_line()))

@@ -43,6 +43,18 @@ def test_comments_docstrings_and_layout_are_not_code(package):
     assert now() == before
 
 
+def test_the_words_of_a_parameter_are_not_code(package):
+    folder, now = package
+    text = "from typing import Annotated\n{}\n\nclass Thing:\n    size: {} = 1\n"
+    (folder / "upper.py").write_text(text.format("", "int"))
+    before = now("upper:Thing")
+    for words in ('"how large"', '"how " "small"', '"how large", "and more"'):
+        (folder / "upper.py").write_text(text.format("", f"Annotated[int, {words}]"))
+        assert now("upper:Thing") == before
+    (folder / "upper.py").write_text(text.format("", 'Annotated[float, "how large"]'))
+    assert now("upper:Thing") != before
+
+
 def test_a_change_in_what_is_used_is_a_change(package):
     folder, now = package
     before = now()

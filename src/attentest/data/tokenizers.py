@@ -27,20 +27,31 @@ def _spacy_english() -> Any:
 
 
 def _english(texts: Iterable[str]) -> Iterator[list[str]]:
-    """spaCy's rule-based English tokens; a run without a space is cut every 500 characters."""
+    """spaCy's rule-based English tokens; a run without a space is cut every 500 characters.
+
+    spaCy's rules for English, without a model to download; lower case. The default.
+    """
     cut = (_TOO_LONG.sub(r"\g<0> ", text) for text in texts)
     for document in _spacy_english().pipe(cut):
         yield [token.text for token in document if not token.is_space]
 
 
 def _whitespace(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The words between white space."""
+    """The words between white space.
+
+    For texts that are tokenised already, for other languages, and for files with a `rationale` column.
+    """
     for text in texts:
         yield text.split()
 
 
 def _characters(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The characters of scripts without spaces (Chinese, Japanese, Thai …); words of other scripts stay whole."""
+    """The characters of scripts without spaces (Chinese, Japanese, Thai …); words of other scripts stay whole.
+
+    For scripts that put no spaces between words: Chinese, Japanese, Thai, Lao, Khmer and Burmese. Each of their
+    characters is a token, with the marks that stand on it; words of other scripts stay whole, and punctuation is
+    apart.
+    """
     return map(characters_of, texts)
 
 

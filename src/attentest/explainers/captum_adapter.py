@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from attentest.data.batches import Batch
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers.budget import positions
 from attentest.explainers.explainer import Attribution, Explainer, margin
-from attentest.explainers.gradient.slopes import check_baselines, differentiable, target_of
+from attentest.explainers.gradient.slopes import Baselines, check_baselines, differentiable, target_of
 from attentest.measures.chance import uniforms
 from attentest.measures.packing import ordinals
 from attentest.measures.packing import positions as packed_positions
@@ -61,7 +61,15 @@ _ALONE = threading.Lock()
 
 @dataclass(frozen=True)
 class Captum(Explainer):
-    """A method of captum.attr by its own name; F is the margin, scores are summed over the embedding."""
+    """A method of captum.attr by its own name; F is the margin, scores are summed over the embedding.
+
+    Methods of the [captum](https://captum.ai) library by their own names: `Saliency`, `InputXGradient`,
+    `IntegratedGradients`, `GradientShap`, `FeatureAblation`, `FeaturePermutation`, `ShapleyValueSampling`,
+    `KernelShap`, `Lime`; for models made of modules also `DeepLift`, `GuidedBackprop` and `Deconvolution`, which
+    are refused where they cannot see what they must change. It needs `attentest[captum]`. For the same method,
+    attentest's own is faster. `FeaturePermutation` exchanges a token for another one of its own text, so that its
+    neighbours in a batch do not matter.
+    """
 
     name: ClassVar[str] = "captum"
     summary: ClassVar[str] = "a method of the captum library"
@@ -69,13 +77,15 @@ class Captum(Explainer):
     cost: ClassVar[str] = "that of the method; perturbation methods go text by text"
     checked: ClassVar[str] = "completeness, where the method promises it"
     signed: ClassVar[bool] = True
-    method: str = "KernelShap"
-    baselines: str = "zero"
-    n_samples: int = 100
-    n_steps: int = 50
-    stdevs: float = 0.0
-    perturbations_per_eval: int = 64
-    seed: int = 0
+    method: Annotated[str, "The method's name in `captum.attr`."] = "KernelShap"
+    baselines: Baselines = "zero"
+    n_samples: Annotated[int, "For methods that draw: how often."] = 100
+    n_steps: Annotated[int, "For `IntegratedGradients`: its steps."] = 50
+    stdevs: Annotated[float, "For `GradientShap`: the standard deviation of the noise on the embeddings."] = 0.0
+    perturbations_per_eval: Annotated[
+        int, "For methods that switch tokens off: copies of a text that go through the model at a time."
+    ] = 64
+    seed: Annotated[int, "For methods that draw: another seed, other draws."] = 0
 
     def __post_init__(self) -> None:
         check_baselines(self.name, self.baselines)

@@ -21,8 +21,9 @@ __all__ = ["Oracle"]
 class Oracle(Explainer):
     """1 for the tokens that decide the label, 0 for the others, where the corpus's generator knows them.
 
-    It explains the label, not the model: a model that has learnt something else is not explained by it. The marks
-    do not travel with a batch: an Examination shares them, and no other explainer looks at them.
+    Where the corpus was generated, its generator knows which tokens decide the label, and none can point at them
+    better. It explains the label, not the model. With other corpora it says that there is no planted rationale:
+    human rationales are opinions.
     """
 
     name: ClassVar[str] = "oracle"

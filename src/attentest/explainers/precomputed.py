@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -29,7 +29,11 @@ __all__ = ["Precomputed"]
 class Precomputed(Explainer):
     """The scores in a file that ``attentest scores import`` wrote; the model is not asked.
 
-    They are for the class they were computed for, whichever that was. A text without scores is an error, never a zero.
+    Scores that another tool computed, [imported](../../how-to/explain.md#scores-from-other-tools) for the texts of
+    a run. They are looked up by the text's id, so that every challenge can compare, rank and test them like any
+    other explainer's. A text without scores is an error.
+
+    They are for the class they were computed for, whichever that was.
     """
 
     name: ClassVar[str] = "precomputed"
@@ -38,7 +42,11 @@ class Precomputed(Explainer):
     cost: ClassVar[str] = "nothing: they are looked up"
     checked: ClassVar[str] = "when imported: every text there once, a finite score for every token"
     signed: ClassVar[bool] = True
-    file: str = ""
+    file: Annotated[
+        str,
+        "The file that `attentest scores import` wrote, such as "
+        "`runs/reviews-1a2b3c4d5e/findings/scores-mine.parquet`.",
+    ] = ""
 
     def __post_init__(self) -> None:
         if not self.file:

@@ -4,6 +4,7 @@ A run's id holds the version of what trained its model and of every challenge, s
 taken for findings of new code, and a change elsewhere recomputes nothing. From the classes and functions that a run
 names, the version follows every name that they use, annotations included, to its definition in the same package, and
 so on. Where a definition stands does not count: moving a module, or a function between modules, changes no version.
+Neither do the words of a parameter, ``Annotated[int, "words"]``.
 
 Two things end the way. A registry is a table: what a run chose from it, the run names itself. So are the assignments in
 a package's ``__init__``; what it only passes on is followed.
@@ -150,7 +151,7 @@ def _module(module: str) -> _Module:
     path = _source(module)
     if path is None:
         raise ModuleNotFoundError(f"No source of {module!r} is found.")
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = _WithoutWords().visit(ast.parse(path.read_text(encoding="utf-8"))).body
     names: dict[str, int] = {}
     imports: dict[str, tuple[str, list[str]]] = {}
     acts: list[int] = []
@@ -165,6 +166,19 @@ def _module(module: str) -> _Module:
         elif not isinstance(statement, ast.Assign) and not _is_text(statement):
             acts.append(index)
     return _Module(body, names, imports, acts)
+
+
+class _WithoutWords(ast.NodeTransformer):
+    """``Annotated[int, "words"]`` as ``int``: what a parameter's words say decides nothing."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """The type alone, where the rest is text."""
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == "Annotated" and isinstance(node.slice, ast.Tuple):
+            kept, *rest = node.slice.elts
+            if all(isinstance(item, ast.Constant) for item in rest):
+                return kept
+        return node
 
 
 def _for_type_checkers(statement: ast.AST) -> bool:

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -35,24 +35,28 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 class Training:
     """How a model is trained; the defaults are Jain & Wallace's released ones."""
 
-    epochs: int = 8
-    batch_size: int = 32
-    learning_rate: float = 1e-3
-    amsgrad: bool = True
-    weight_decay: float = 1e-5
-    #: The paper decays every parameter; the released code spares attention.
-    decay_attention: bool = False
-    balance_classes: bool = True
-    #: Largest norm of the gradient; 0: not clipped.
-    clip: float = 0.0
-    #: Stop when the dev score has not improved for this many epochs; 0: never.
-    patience: int = 3
-    #: The dev score that chooses the epoch: auto, accuracy, f1, roc_auc; of translations, always the likelihood.
-    select: str = "auto"
-    #: The share of every answer's probability that is spread over all classes.
-    smoothing: float = 0.0
-    #: Steps over which the learning rate rises, to fall by the root of the steps afterwards; 0: it stays.
-    warmup: int = 0
+    epochs: Annotated[int, "Largest number of passes over the training texts."] = 8
+    batch_size: Annotated[int, "Texts in one step."] = 32
+    learning_rate: Annotated[float, "Adam's step size."] = 1e-3
+    amsgrad: Annotated[bool, "Adam's AMSGrad variant."] = True
+    weight_decay: Annotated[float, "ℓ2 penalty."] = 1e-5
+    decay_attention: Annotated[
+        bool, "Whether the penalty covers attention too, as in the paper; the released code spares it."
+    ] = False
+    balance_classes: Annotated[bool, "Whether classes are weighted to count the same."] = True
+    clip: Annotated[float, "Largest norm of the gradient; 0: not clipped."] = 0.0
+    patience: Annotated[int, "Epochs without a better dev score before training stops; 0: never."] = 3
+    select: Annotated[
+        str,
+        "The dev score that chooses the epoch: `accuracy`, `f1`, `roc_auc`, or `auto`, ROC-AUC for two classes "
+        "and accuracy for more; of translations, always the likelihood.",
+    ] = "auto"
+    smoothing: Annotated[
+        float, "Share of a word's probability that is spread over all words, where texts are written."
+    ] = 0.0
+    warmup: Annotated[
+        int, "Steps over which the learning rate rises, to fall by the root of the steps afterwards; 0: it stays."
+    ] = 0
 
     def __post_init__(self) -> None:
         for field, lowest in (("epochs", 1), ("batch_size", 1), ("patience", 0), ("warmup", 0)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
@@ -13,11 +13,15 @@ from attentest.store.findings import Measure
 
 @dataclass(frozen=True)
 class HalfUniform(Challenge):
-    """The mean of the model's weights and of uniform ones takes their place."""
+    """The mean of the model's weights and of uniform ones takes their place.
+
+    Where predictions hardly move, half of the attention is enough.
+    """
 
     name: ClassVar[str] = "half_uniform"
     question: ClassVar[str] = "Does the prediction move under weights half of the way to uniform ones?"
     reference: ClassVar[str] = "—"
+    share: Annotated[float, "How far the weights go towards uniform ones."] = 0.5
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -27,7 +31,7 @@ class HalfUniform(Challenge):
     def examine(self, examination: Examination) -> pa.Table:
         """One rereading."""
         reading, mask = examination.reading, examination.batch.mask
-        half = (examination.weights + mask / mask.sum(-1, keepdim=True)) / 2
+        half = (1 - self.share) * examination.weights + self.share * mask / mask.sum(-1, keepdim=True)
         other = reading.reread(half[:, None])[:, 0].softmax(-1)
         moved = (other - reading.logits.softmax(-1)).abs().sum(-1) / 2
         judged = ~examination.single

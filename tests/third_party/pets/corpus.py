@@ -15,7 +15,10 @@ BEFORE, AFTER = ("my", "the", "a", "your", "her"), ("loudly", "softly", "again",
 
 @dataclass(frozen=True)
 class Pets(Generated):
-    """Two classes; the sound decides."""
+    """Two classes; the sound decides.
+
+    Sentences of a few words each.
+    """
 
     name: ClassVar[str] = "pets"
     summary: ClassVar[str] = "generated sentences about cats and dogs"

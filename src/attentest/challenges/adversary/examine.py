@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,23 +38,27 @@ HALVED = 6
 class Adversary(Challenge):
     """ε-max JSD: the largest divergence from the model's attention within ε of its prediction (eq. 1).
 
-    Where the head is affine the optimum over all attentions is computed and certified (two classes), or
-    bracketed (more). The paper's relaxed search stands beside it, and shows how far it falls short.
+    The largest Jensen–Shannon divergence from the model's attention that keeps the prediction within ε. For two
+    classes it is [computed and proved](../../explanation/the-exact-adversary.md); for more it is bracketed between
+    what was reached and what is proved impossible. The paper's gradient search runs beside it and shows how far it
+    falls short.
     """
 
     name: ClassVar[str] = "adversary"
     question: ClassVar[str] = "Is there a different attention with the same prediction?"
     reference: ClassVar[str] = "Jain & Wallace 2019, section 4.2.2"
-    epsilon: float = 0.01
-    #: The paper's relaxed search: k attentions, λ, Adam's rate and steps, spread of the first logits.
-    search: bool = True
-    k: int = 5
-    penalty: float = 500.0
-    rate: float = 0.01
-    steps: int = 500
-    noise: float = 3.0
-    #: Keep the adversarial attention of every token, not only how far it lies.
-    per_token: bool = True
+    epsilon: Annotated[float, "How far the prediction may move (total variation distance)."] = 0.01
+    search: Annotated[
+        bool, "Run the paper's relaxed search too. Without it the audit is faster; without an affine head it is needed."
+    ] = True
+    k: Annotated[int, "Attentions the search looks for at once."] = 5
+    penalty: Annotated[float, "The search's λ: the price of leaving ε."] = 500.0
+    rate: Annotated[float, "The search's step size (Adam)."] = 0.01
+    steps: Annotated[int, "The search's steps."] = 500
+    noise: Annotated[float, "Spread of the logits the search starts from."] = 3.0
+    per_token: Annotated[
+        bool, "Keep the adversarial attention of every token, not only how far it lies from the model's."
+    ] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < 1:

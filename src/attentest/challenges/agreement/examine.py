@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,15 +23,22 @@ __all__ = ["Agreement"]
 class Agreement(Challenge):
     """Kendall's τ-b between attention and other scores; beside it, measures that do not count irrelevant tokens.
 
-    Three pairs are the paper's: attention with gradient×embedding, attention with leave-one-out, and the
-    control gradient with leave-one-out. The others tell states and tokens apart: attention with the effect of
-    erasing a *state* (or with what it says by itself), and that effect with deleting the *token* below it.
+    Two scores of the same tokens, compared text by text. `captured` decides the verdict: choose the top tokens by
+    the first score of the pair (at most half of the text's) and see how much of the second they hold, 0 being a
+    blind choice, 1 the best one, and −1 the worst there can be. Kendall's τ is the papers' measure and stands
+    beside it; it counts the order of every two tokens alike, also of two that do not matter. Three pairs are Jain &
+    Wallace's; `gradient~leave_one_out` is their control, and shows how well two scores agree that are not
+    attention. The others tell [states and tokens](../../explanation/states-and-tokens.md) apart; of them,
+    `attention~state_erasure` and `state_erasure~leave_one_out` are read in the verdict.
     """
 
     name: ClassVar[str] = "agreement"
     question: ClassVar[str] = "Does attention rank the tokens as gradients and deletion do?"
     reference: ClassVar[str] = "Jain & Wallace 2019, section 4.1"
-    pairs: tuple[str, ...] = (
+    pairs: Annotated[
+        tuple[str, ...],
+        "Pairs of explainers, with `~` between them; in `a~b`, the top tokens of `a` capture the scores of `b`.",
+    ] = (
         "attention~gradient",
         "attention~leave_one_out",
         "gradient~leave_one_out",
@@ -41,9 +48,11 @@ class Agreement(Challenge):
         "attention~state_erasure",
         "state_erasure~leave_one_out",
     )
-    k: int = 3
-    persistence: float = 0.9
-    level: float = 0.05
+    k: Annotated[
+        int, "How many top tokens capture (at most half of the text's), and how many the overlap compares."
+    ] = 3
+    persistence: Annotated[float, "Rank-biased overlap's *p*: how far down the ranking it looks."] = 0.9
+    level: Annotated[float, "A τ is called significant when its p-value is at most this."] = 0.05
 
     def __post_init__(self) -> None:
         for pair in self.pairs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,17 +34,31 @@ RATIOS = (
 class Alignment(Challenge):
     """For every word of the reference, the source word that scores highest is proposed as its link.
 
-    Proposed links A are compared with the given ones G, all of which count as sure: AER = 1 − 2|A∩G| / (|A|+|G|)
-    (Och & Ney 2003). A word without a link is proposed one all the same, which is then wrong. Sums are over all words.
+    For models that translate, and corpora that link the words of both languages (`multi30k_aligned`). While the
+    model is led through the reference, the source word that scores highest is proposed as the link of each word it
+    writes, and proposed links are compared with the given ones: precision, recall, F1, and the alignment error rate
+    AER = 1 − 2·(links in both) / (proposed + given), where lower is better. All given links count as sure, although
+    those of `multi30k_aligned` were found by a program: a low error says that attention agrees with that program. A
+    word without a given link is proposed one all the same, which counts as an error; a word with several can have
+    only one of them proposed, so recall cannot reach 1. The end of a sentence is not judged. Explainers other than
+    attention are asked about the word of the reference.
+
+    Agreement with links is plausibility: attention may look at the right word and not be needed. [`bleu`](#bleu)
+    asks whether it is.
+
+    Sums are over all words.
     """
 
     name: ClassVar[str] = "alignment"
     question: ClassVar[str] = "Does attention point at the words that are being translated?"
     reference: ClassVar[str] = "Och & Ney 2003; links of Pruthi et al. 2020"
     needs: ClassVar[tuple[type, ...]] = (Generates,)
-    explainers: tuple[str, ...] = ("attention", "gradient", "random")
-    #: Keep words, links and scores too; without them no page can show a sentence.
-    per_token: bool = True
+    explainers: Annotated[
+        tuple[str, ...], "The explainers whose highest score proposes the link; `random` is the lower bound."
+    ] = ("attention", "gradient", "random")
+    per_token: Annotated[
+        bool, "Keep words, links and scores too; without them a run is small, but no page can show a sentence."
+    ] = True
 
     @property
     def measures(self) -> tuple[Measure, ...]:

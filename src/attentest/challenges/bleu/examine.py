@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 import torch
@@ -88,8 +88,16 @@ class References:
 class Bleu(Challenge):
     """Translations by beam search, under its own weights and under others, against the references.
 
-    Weights are replaced at every step, so what was written so far was written under such weights too. BLEU is
-    sacrebleu's: texts of subwords are put together again and cut by its rules, texts of words are compared as they are.
+    For models that translate. Every text is translated by beam search, once with the model's own attention and
+    again with other weights in its place at every step: `uniform` (each source word weighs the same), `random`
+    (drawn from U(0, 1) and normalised) and `permuted` (its own weights of that step, shuffled over the source
+    words). What was written so far was written under such weights too. The model is not trained again; with
+    `trained=True` models that were trained with uniform and with random weights write as well.
+
+    BLEU is sacrebleu's and is quoted with its signature (column `signature`). Where the corpus is of subwords,
+    texts are put together and cut by sacrebleu's rules (`13a`), as published figures are; where it is of words,
+    words are compared as they are (`tok:none` in the signature), and such a figure must not stand beside the other.
+    An interval draws texts, the same ones for both sides of a change.
     """
 
     name: ClassVar[str] = "bleu"
@@ -97,14 +105,18 @@ class Bleu(Challenge):
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1; Post 2018 (sacrebleu)"
     of_texts: ClassVar[bool] = True
     needs: ClassVar[tuple[type, ...]] = (Generates,)
-    #: Candidates that are kept while a text is written.
-    beam: int = 5
-    #: How often random and permuted weights are drawn for each text.
-    draws: int = 1
-    #: Compare with models trained with uniform and with random weights too.
-    trained: bool = False
-    #: How sacrebleu cuts texts; "auto": "13a" where subwords give the text back, "none" where tokens are words.
-    tokenize: str = "auto"
+    beam: Annotated[int, "Candidates that are kept while a text is written."] = 5
+    draws: Annotated[
+        int, "How often random and permuted weights are drawn for each text; BLEU is then of all draws together."
+    ] = 1
+    trained: Annotated[
+        bool, "Compare with models trained with uniform and with random weights too; they are trained first."
+    ] = False
+    tokenize: Annotated[
+        str,
+        "How sacrebleu cuts texts: `13a`, `intl`, `char` or `none` (at white space); `auto`: `13a` for subwords, "
+        "`none` for words.",
+    ] = "auto"
 
     def __post_init__(self) -> None:
         check_search(self.name, self.beam, self.draws, self.tokenize)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -85,21 +85,34 @@ FEWEST = 2
 class Certificates(Challenge):
     """The numbers that prove, or limit, the scores of every explainer, one by one.
 
-    What an explainer says for itself costs nothing beyond its scores, and is kept for every text. A ``share`` of the
-    texts, chosen by a hash of their ids, and no more than about ``sample`` of them, are explained twice more without
-    the other texts of their batch, and deletion is done again word by word, of long texts for ``words`` of them.
-    A slope at the embeddings, of methods made of it, is compared with differences of outputs.
-    Checking a text takes about one and a half times as long as examining it, so the checks take about a seventh of an
-    audit, and less of a large one.
+    A test of explainers as computations, not of the model: [do the scores keep their
+    promises](../../explanation/saliency.md#what-a-certificate-means)? What an explainer says for itself is kept for
+    every text: by how much its scores miss what they must add up to (`completeness_gap`, `summation_gap`) and in
+    how many `steps`; what biases, ε and the start and end symbols absorb of the relevance (LRP); how well a fit
+    fits. A tenth of the texts (`share`), chosen by a hash of their ids, at least two and at most about `sample`,
+    are explained twice more without the other texts of their batch: the same once more to the bit (`repeat_gap`),
+    the same as beside other texts up to rounding (`alone_gap`). For deletion and leave-one-out each of their words
+    is then also taken out by itself, and the rest read again in a plain loop (`loop_gap`). For methods made of the
+    gradient at the embeddings the output is read a little way ahead and behind along it: it must rise as the
+    gradient says (`slope_gap`). All other texts are not judged for these four. The report has a sentence for every
+    explainer. Scores that another challenge computed are not computed again.
+
+    By default integrated gradients is the coarse one of `faithfulness`, whose sum may miss a fifth. Ask for
+    `explainers=('integrated_gradients',)` to see the exact one.
+
+    Checking a text takes about one and a half times as long as examining it, so the checks take about a seventh of
+    an audit, and less of a large one.
     """
 
     name: ClassVar[str] = "certificates"
     question: ClassVar[str] = "Are the explainers' scores what they claim to be?"
     reference: ClassVar[str] = "Sundararajan et al. 2017 (completeness); Bach et al. 2015 (conservation)"
-    explainers: tuple[str, ...] = Faithfulness.explainers
-    share: float = 0.1
-    sample: int = 20
-    words: int = 25
+    explainers: Annotated[tuple[str, ...], "The explainers that are checked; by default those of `faithfulness`."] = (
+        Faithfulness.explainers
+    )
+    share: Annotated[float, "The share of the texts that are explained again and deleted from word by word."] = 0.1
+    sample: Annotated[int, "About how many texts that is at most."] = 20
+    words: Annotated[int, "At most so many words of such a text, evenly spread, are taken out one by one."] = 25
 
     def __post_init__(self) -> None:
         if not self.explainers:

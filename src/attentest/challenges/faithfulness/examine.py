@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -60,17 +60,30 @@ BESIDE: tuple[tuple[str, Statistic, str], ...] = (
 class Faithfulness(Challenge):
     """Comprehensiveness, sufficiency and decision flips of every explainer, beside chance and the limits found.
 
-    For every bin the top tokens are removed (comprehensiveness) or kept alone (sufficiency), and the drop of the
-    predicted class's probability is averaged over bins (AOPC). It is then placed between the least and the most that
-    erasing as many tokens was found to do to this text: exactly, for short texts, and otherwise by any order tried,
-    the explainers' among them. Erased texts are unlike those a model was trained on, so
-    a conclusion should hold under more than one way of erasing.
+    The top tokens of every explainer are removed (comprehensiveness: the drop should be large) or kept alone
+    (sufficiency: the drop should be small), for several shares of the text; the drop of the predicted class's
+    probability, averaged over these shares, is the AOPC. A model that is sure of itself has small drops whatever
+    the explainer, so each text's drop is placed between the smallest (0) and the largest (1) that erasing as many
+    tokens, in nested sets, was found to do to that text: `normalised_comprehensiveness`, and
+    `normalised_sufficiency` with 1 for the best. Up to six tokens these limits are exact, from all sets; for longer
+    texts they are the furthest that any order reached, of the explainers', four found by a greedy search and the
+    random ones, so the true limits may lie further out, and `search_beaten` tells how often an explainer outdid the
+    search. Where that is more than half of the texts, read the numbers as relative to the methods listed. A random
+    order stands beside every score, and so do the marked tokens (`marks`), where the corpus has any. Equal scores
+    are put in a random order. Signed scores are ranked with their sign: what speaks against the predicted class
+    comes last; attention and other scores without a sign cannot do that. An explainer made by erasing
+    (`leave_one_out`, `deletion`, `occlusion`) is tested by what it is made of. The verdict therefore compares
+    attention only with explainers that have no sign and are not made of erasing; the table ranks all, and marks the
+    signed (±) and those made of erasing (e).
+
+    Erased texts are unlike any the model was trained on. Give several `erasures` to see whether the ranking of
+    explainers depends on the way of erasing: the report then says which conclusions turn.
     """
 
     name: ClassVar[str] = "faithfulness"
     question: ClassVar[str] = "Does the prediction change without the top words of attention, or of saliency?"
     reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER); Edin et al. 2025 (Normalized AOPC)"
-    explainers: tuple[str, ...] = (
+    explainers: Annotated[tuple[str, ...], "The explainers whose top tokens are erased."] = (
         "attention",
         "gradient",
         "gradient_norm",
@@ -80,11 +93,29 @@ class Faithfulness(Challenge):
         "occlusion",
         "leave_one_out",
     )
-    erasures: tuple[str, ...] = ("delete",)
-    bins: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2, 0.5)
-    flip_bins: tuple[float, ...] = (0.3, 0.75, 0.9)
-    draws: int = 3
-    candidates: int = 2
+    erasures: Annotated[
+        tuple[str, ...],
+        "Ways of erasing: `delete` the tokens and encode again; put the unknown word (`mask`), zeros (`zero`) or "
+        "the mean embedding (`mean`) in their place; or only take their attention away (`zero_attention`), which "
+        "asks about states.",
+    ] = ("delete",)
+    bins: Annotated[tuple[float, ...], "Shares of the text that are erased, rounded up to tokens; ERASER's."] = (
+        0.01,
+        0.05,
+        0.1,
+        0.2,
+        0.5,
+    )
+    flip_bins: Annotated[tuple[float, ...], "More shares at which it is looked whether the decision has turned."] = (
+        0.3,
+        0.75,
+        0.9,
+    )
+    draws: Annotated[int, "Random orders."] = 3
+    candidates: Annotated[
+        int,
+        "Tokens that each guide of the search for limits names at every bin; more find wider limits, and take longer.",
+    ] = 2
 
     def __post_init__(self) -> None:
         for name in ("explainers", "erasures", "bins"):

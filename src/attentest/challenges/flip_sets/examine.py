@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -53,18 +53,38 @@ EACH: tuple[tuple[str, str, Statistic, str], ...] = (
 
 @dataclass(frozen=True)
 class FlipSets(Challenge):
-    """The share of items removed before the first flip: by attention, gradients, chance, and the smallest set.
+    r"""The share of items removed before the first flip: by attention, gradients, chance, and the smallest set.
 
-    A set is removed by zeroing its weights and scaling the others up to sum to one; the encodings stay as they are.
-    With an affine head the smallest set is proved, otherwise it is the smallest that any order came upon.
+    Weights are zeroed one after the other, the rest scaled up to sum to one, until another class wins. Put first
+    are the largest weights (`attention`), the weights on which the predicted class depends most (`gradient`), the
+    product of the two (`gradient_x_attention`), or any (`random`). Beside them stands the *smallest* set of all:
+    what is left decides by the sum of $\alpha_t (z_{t,\hat y} - z_{t,c})$, so removing the largest of these first
+    is the fastest way to class *c*, and the best *c* gives a set that no other can undercut. How many times as many
+    weights an order needs is how far it is from pointing at what decides. With a head that is not affine every set
+    is decided anew, and the smallest is the smallest that any order came upon.
+
+    Some decisions never flip: in this order, or (`smallest.never`) in none, because every state by itself speaks
+    for the class. They are a share of their own. Serrano & Smith leave them out of the mean (`dropped`), Mohankumar
+    et al. count them as 1 (`counted`); `times` and `times_counted` do the same to the comparison with the smallest
+    set. A tie is no flip, a text without any weight left has not flipped, and weights of zero do not count as
+    removed. A text with most weights removed is unlike any that the model was trained on. Not part of an audit
+    unless asked for.
     """
 
     name: ClassVar[str] = "flip_sets"
     question: ClassVar[str] = "How many weights must be removed before the decision flips, and how many at the least?"
     reference: ClassVar[str] = "Serrano & Smith 2019, section 5; Mohankumar et al. 2020 for texts that never flip"
-    draws: int = 5
-    bias: str = "unfolded"
-    emptied: str = "undecided"
+    draws: Annotated[int, "Random orders of each text."] = 5
+    bias: Annotated[
+        str,
+        "`unfolded`: the gradient leaves out the head's bias, as in the paper. `folded`: every weight carries its "
+        "share of it; with two classes `gradient_x_attention` is then the best order there is.",
+    ] = "unfolded"
+    emptied: Annotated[
+        str,
+        "What a text is whose weights are all zero: `undecided`, or, as in the code released with the paper, what "
+        "the head's `bias` says.",
+    ] = "undecided"
 
     def __post_init__(self) -> None:
         if self.draws < 1:

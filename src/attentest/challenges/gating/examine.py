@@ -40,9 +40,17 @@ class _Query(NamedTuple):
 class Gating(Challenge):
     """Everything but h_t is swapped: the other states of the text and, where there is one, the query.
 
-    Half of a text's tokens, by chance, keep their states; each of the others gets that of another token of the text.
-    If attention is a gate, α_t = g(h_t) / Σ g(h_s), then the weights of the kept ones stay as they were among
-    themselves, a token gets the weight of the state it was given, and another query changes nothing.
+    Vashishth et al. hold that attention over a single text only gates: the weight of a token is decided by its own
+    state, up to the sum that all share, and so can be had without the others. Two swaps test it on the trained
+    model. *The rest*: half of the tokens, by chance, keep their states, and each of the others gets that of another
+    token of the same text. If attention is a gate, the weights of those kept stay as they were among themselves,
+    and a token gets the weight of the state it was given. *The query*, where texts come in pairs: the same states
+    are asked with the second text of another pair; in translation, with another step of the same sentence. How far
+    the weights move, and the prediction with them when the text is read again under these weights, says how much
+    attention answers what is asked. A query with the same words is not judged. That attention is a gate says how it
+    works, not whether it explains. Not part of an audit unless asked for.
+
+    In symbols, attention is a gate if α_t = g(h_t) / Σ g(h_s).
     """
 
     name: ClassVar[str] = "gating"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
@@ -23,16 +23,28 @@ GUIDES = ("uniform", "own", "model", "adversary")
 
 @dataclass(frozen=True)
 class Guide(Challenge):
-    """A per-token network without context, trained under weights that are given to it: what do the weights tell it?"""
+    """A per-token network without context, trained under weights that are given to it: what do the weights tell it?
+
+    A network that sees every word by itself, one layer and no context, is trained four times, and differs only in
+    the weights by which its words are summed up: uniform ones, weights it learns itself, this model's, and those of
+    an adversary trained to attend elsewhere. They are given to it text by text, in training and after, and do not
+    change. Where this model's weights make it better than uniform ones (`gained`) and no worse than its own
+    (`over_own`), they say which words matter also to a model that never saw the sentence as a whole. Where the
+    adversary's weights serve as well (`over_adversary` near zero), that is no merit of this model's. The weights
+    were made by a model that did see the sentence and was trained on the labels, so a gain shows that they carry
+    information, not that they are the reason for the prediction. Trains five more models, the adversary among them,
+    which `adversarial_training` shares when it has the same λ. Not part of an audit unless asked for.
+    """
 
     name: ClassVar[str] = "guide"
     question: ClassVar[str] = "Do the weights help a model that sees each word in isolation?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.4"
     of_classifiers: ClassVar[bool] = True
-    hidden: int = 128
-    #: λ of the adversary whose weights are given for comparison.
-    weight: float = 0.01
-    divergence: str = "kl"
+    hidden: Annotated[int, "Units of the layer that reads every word by itself."] = 128
+    weight: Annotated[
+        float, "λ of the adversary: what attending elsewhere is worth to it. See `adversarial_training`."
+    ] = 0.01
+    divergence: Annotated[str, "The adversary's measure of being elsewhere: `kl` or `jsd`."] = "kl"
 
     def __post_init__(self) -> None:
         if self.hidden < 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,14 +31,20 @@ __all__ = ["Heads"]
 class Heads(Challenge):
     """Every head of every layer by itself: its attention is replaced in all rows, the other heads keep theirs.
 
-    A head whose attention lies on special tokens is a sink: it weighs no word, whatever its weights look like.
+    For transformers. Each head of each layer by itself: its attention is replaced and the prediction computed
+    again. Beside it stands how much of the head's attention lies on special tokens: such a head is a sink, and
+    weighs no word. What lies on a prompt or a second text is counted apart, and an encoder's heads apart from those
+    between encoder and decoder. One pass for every head, so many times the cost of reading. Not part of an audit
+    unless asked for: `--challenge heads`.
     """
 
     name: ClassVar[str] = "heads"
     question: ClassVar[str] = "Does the prediction change when one head's attention is replaced?"
     reference: ClassVar[str] = "Michel et al. 2019; Voita et al. 2019; Xiao et al. 2024 (sinks)"
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)
-    replacement: str = "uniform"
+    replacement: Annotated[
+        str, "`uniform`: even weights; `permutation`: each row's weights shuffled; `random`: drawn anew."
+    ] = "uniform"
 
     def __post_init__(self) -> None:
         if self.replacement not in REPLACEMENTS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,14 +28,16 @@ __all__ = ["InputInvariance"]
 class InputInvariance(Challenge):
     """All embeddings are shifted by a constant and the first layer takes the shift back, so the model is the same.
 
-    What an explainer says of the two should be the same. Attention, gradients and deletion know of no origin;
-    products with the input and baselines at zero do.
+    All embeddings are moved by the same vector, and the first layer takes it back, so the model is the same
+    function of the words. An explanation of the model should not change. Attention, plain gradients and deletion do
+    not; products with the input and methods with a baseline of zeros do, because they depend on where the origin of
+    the embeddings lies. It tests explainers, not attention.
     """
 
     name: ClassVar[str] = "input_invariance"
     question: ClassVar[str] = "Do explanations stay the same when the embeddings' origin is moved and the model is not?"
     reference: ClassVar[str] = "Kindermans et al. 2019"
-    explainers: tuple[str, ...] = (
+    explainers: Annotated[tuple[str, ...], "The explainers that are asked twice."] = (
         "attention",
         "gradient",
         "gradient_norm",
@@ -45,8 +47,10 @@ class InputInvariance(Challenge):
         "occlusion",
         "leave_one_out",
     )
-    shift: float = 1.0
-    tolerance: float = 0.01
+    shift: Annotated[float, "What is added to every number of every embedding."] = 1.0
+    tolerance: Annotated[
+        float, "Scores are the same when none changes by more than this share of the text's largest."
+    ] = 0.01
 
     def __post_init__(self) -> None:
         if not self.explainers:

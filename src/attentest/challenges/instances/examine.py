@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
@@ -17,16 +17,30 @@ __all__ = ["Instances"]
 
 @dataclass(frozen=True)
 class Instances(Challenge):
-    """Each instance as it was read, with per-token logits and the explainers' scores."""
+    """Each instance as it was read, with per-token logits and the explainers' scores.
+
+    Always run. It keeps what a page needs to show one text: tokens, prediction, attention, per-token logits, every
+    explainer's scores, and the marks where the corpus has them.
+    """
 
     name: ClassVar[str] = "instances"
     question: ClassVar[str] = "What does the model predict, and where does it attend?"
     reference: ClassVar[str] = "—"
-    explainers: tuple[str, ...] = ("gradient", "gradient_state", "leave_one_out", "state_erasure", "state_evidence")
-    #: Keep tokens, attention, logits and scores too; without them a run is small, but no page can show a text.
-    per_token: bool = True
-    #: Explainers of the second text of a pair, as gradient, leave_one_out; their scores are kept as second_gradient, ….
-    second_explainers: tuple[str, ...] = ()
+    explainers: Annotated[tuple[str, ...], "The explainers whose scores are kept."] = (
+        "gradient",
+        "gradient_state",
+        "leave_one_out",
+        "state_erasure",
+        "state_evidence",
+    )
+    per_token: Annotated[
+        bool, "Keep what belongs to single tokens. A study of many cells does without, and takes a tenth of the space."
+    ] = True
+    second_explainers: Annotated[
+        tuple[str, ...],
+        "Explainers of the second text of a pair, as `('gradient', 'leave_one_out')`; attention is always in their "
+        "path.",
+    ] = ()
 
     @property
     def explained_by(self) -> tuple[str, ...]:

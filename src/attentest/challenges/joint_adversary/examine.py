@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import torch
@@ -46,28 +46,43 @@ class _Found(NamedTuple):
 class JointAdversary(Challenge):
     """Weights at several sites at once that lie as far as possible from the model's own, within ε of its prediction.
 
-    First all weight goes to each site's least word: nothing lies farther. Where that is outside ε, the relaxed search
-    of Jain & Wallace (eq. 2) follows, with a distribution for every site. What ends outside ε is drawn back towards
-    the model's own weights. What is found is a lower bound.
+    For transformers. A prediction may stay under other weights in one layer because the other layers make up for
+    it. Here many are changed at once: for every text, one set of weights among the words for each site, the
+    output's row of every layer unless named otherwise, as far from the model's own as a search finds without moving
+    the prediction by more than ε. What special tokens, a prompt or a second text get stays as it was at every site.
+    First all weight is put on each site's least word, and nothing lies farther; where that is too much, a search
+    follows, by gradients from several starts. So every number says *at least*; what is not found may still be
+    there. Weights outside ε are drawn back towards the model's own until they are inside. Over several heads or
+    rows a site cannot follow exactly; the distance is that of the weights that are then read. Read it beside
+    `on_words`: where little of the attention lies on words, it is no wonder that moving it changes nothing. A text
+    that is searched costs some hundred times its reading: on a CPU examine few. Not part of an audit unless asked
+    for: `--challenge joint_adversary`.
+
+    The search is the relaxed one of Jain & Wallace (eq. 2), with a distribution for every site.
     """
 
     name: ClassVar[str] = "joint_adversary"
     question: ClassVar[str] = "Can the weights of words change in many layers at once while the prediction stays?"
     reference: ClassVar[str] = "after Jain & Wallace 2019, section 4.2.2"
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)
-    #: Names of sites, such as "layer 3 head 2"; none: every layer, at the row of the output.
-    sites: tuple[str, ...] = ()
-    epsilon: float = 0.01
-    #: Further than this from the model's own weights is far (nats, at most ln 2).
-    far: float = 0.5
-    #: Searches of each text, λ, Adam's rate and steps (0: no gradients), spread of the first logits.
-    k: int = 3
-    penalty: float = 20.0
-    rate: float = 0.3
-    steps: int = 50
-    noise: float = 3.0
-    #: Keep the adversarial attention of every token, not only how far it lies.
-    per_token: bool = True
+    sites: Annotated[
+        tuple[str, ...],
+        "Which attentions, such as `('layer 3 head 2', 'layer 5')`. None named: every layer, at the output's row.",
+    ] = ()
+    epsilon: Annotated[float, "How far the prediction may move (total variation distance)."] = 0.01
+    far: Annotated[
+        float, "The divergence that every site must exceed for a text to count as `far`; at most ln 2 ≈ 0.69."
+    ] = 0.5
+    k: Annotated[int, "Searches of a text, side by side, each from other weights."] = 3
+    penalty: Annotated[float, "The search's λ: the price of leaving ε."] = 20.0
+    rate: Annotated[float, "The search's step size (Adam)."] = 0.3
+    steps: Annotated[
+        int, "The search's steps. 0: no gradients; only the way towards each site's least word is tried."
+    ] = 50
+    noise: Annotated[float, "Spread of the logits the search starts from."] = 3.0
+    per_token: Annotated[
+        bool, "Keep the adversarial attention of every token at every site, not only how far it lies from the model's."
+    ] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import pyarrow as pa
 import torch
@@ -44,22 +44,37 @@ class _Effects(NamedTuple):
 class Knockout(Challenge):
     """Each word by itself loses its keys: in the chosen layers its weight is zero in every head and every row.
 
-    Unlike deleting the word, its place stays; unlike other weights at the site, no row reads the word.
+    For transformers. No layer may look at a word: in the chosen layers its weight is zero in every head and every
+    row, all its pieces together, and the prediction is computed again; one word after the other. The word's place
+    stays, so nothing else moves, unlike when the word is deleted. Read `top_is_most` beside `chance`: how often the
+    word with most attention is the one the prediction needs most, and how often a blind guess would be. If
+    `change_top` is no larger than `change_other`, the attention that is shown does not say what the model takes
+    from its words. A word still speaks through its own rows: where the output is a mean over rows, or the last
+    word's, some of it gets through. A row that may see nothing else, such as the first of a decoder without a first
+    symbol, stays as it is (`rows_stayed`). As many passes as a text has words, those of the layers below the first
+    chosen one left out. Not part of an audit unless asked for: `--challenge knockout`.
     """
 
     name: ClassVar[str] = "knockout"
     question: ClassVar[str] = "Does the prediction change most when every layer masks the word with the most attention?"
     reference: ClassVar[str] = "Geva et al. 2023, section 5 (attention knockout)"
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)
-    layers: str = "all"
-    kind: str = "all"
-    #: What is left of a row is scaled up to the sum it had; otherwise a hole is left.
-    renormalise: bool = True
-    #: Whether a word's own rows still see it.
-    own: bool = False
-    k: int = 3
-    #: Keep what knocking out every word does, not only summaries.
-    per_token: bool = True
+    layers: Annotated[
+        str,
+        "`all`, `first 2`, `last 2`, one layer (`3`), or some (`3-5`). Of an encoder–decoder they count within each "
+        "kind of attention.",
+    ] = "all"
+    kind: Annotated[
+        str, "Of an encoder–decoder: `encoder`, `cross`, or `all` for both together. Other models have `self` alone."
+    ] = "all"
+    renormalise: Annotated[
+        bool,
+        "Scale what is left of a row to the sum it had, as Geva et al. do. Without it a hole is left, and the row "
+        "passes on less.",
+    ] = True
+    own: Annotated[bool, "Whether the word's own rows still see it."] = False
+    k: Annotated[int, "How many of the top words `captured` counts, at most half of a text's."] = 3
+    per_token: Annotated[bool, "Keep what knocking out every word does (`changes`), not only summaries."] = True
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -64,16 +64,25 @@ def sets_of(subject: Subject) -> Iterator[LayerSet]:
 class Layers(Challenge):
     """The attention of every head is replaced in the first 1, 2, … layers, and in the last 1, 2, …, up to all.
 
-    An encoder's, a decoder's and the attention between them are replaced separately. Where texts are written, a row is
-    a step, after the words of the reference, and the steps before it had such weights too.
+    For transformers: checkpoints, and translators with `--decoder transformer`. The attention of every head is
+    replaced in the first layer, the first two, and so on to all of them, and likewise from the last one down: the
+    curves of Vashishth et al. (2019), Figure 4. Where predictions survive the loss of a layer's attention, that
+    layer's weights were not needed while the others stayed. An encoder's attention, a decoder's among its own words
+    and that between encoder and decoder are measured separately. Of a translator every step is a prediction, the
+    next word after those of the reference, and the steps before it had such weights too; padding and words that are
+    yet to come are never seen. Its texts as a whole are a matter of [`layers_bleu`](#layers_bleu). Not part of an
+    audit unless asked for: `--challenge layers`.
     """
 
     name: ClassVar[str] = "layers"
     question: ClassVar[str] = "Does the prediction change when the attention of more and more layers is replaced?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.3 and Figure 4"
-    replacement: str = "permutation"
-    #: How often weights are drawn for each text; even weights are drawn once.
-    draws: int = 1
+    replacement: Annotated[
+        str,
+        "`permutation`: each row's weights shuffled among what it may see; `uniform`: even weights; `random`: drawn "
+        "anew.",
+    ] = "permutation"
+    draws: Annotated[int, "How often weights are drawn for each text."] = 1
 
     def __post_init__(self) -> None:
         if self.replacement not in REPLACEMENTS:

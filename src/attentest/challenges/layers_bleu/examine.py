@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
@@ -29,8 +29,11 @@ OWN = "none"
 class LayersBleu(Challenge):
     """Translations with the attention of the first 1, 2, … layers replaced, and of the last 1, 2, …, up to all.
 
-    Weights are replaced while the text is read and at every step of writing, so what was written so far was written
-    under such weights too. All sets of layers write side by side.
+    For translators with `--decoder transformer`. As `layers`, but the model writes by itself: the attention of more
+    and more layers is replaced while the text is read and at every step of writing, so that what was written so far
+    was written under such weights too, and BLEU is computed as `bleu` does. It writes the likeliest word at every
+    step, without a search, unless `beam` says otherwise: set its figures beside those of `bleu(beam=1)`, not of
+    `bleu`. All sets of layers write side by side. Not part of an audit unless asked for: `--challenge layers_bleu`.
     """
 
     name: ClassVar[str] = "layers_bleu"
@@ -38,13 +41,14 @@ class LayersBleu(Challenge):
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.3 and Figure 4; Post 2018 (sacrebleu)"
     of_texts: ClassVar[bool] = True
     needs: ClassVar[tuple[type, ...]] = (Generates, GeneratesInLayers)
-    replacement: str = "permutation"
-    #: How often weights are drawn for each text; even weights are drawn once.
-    draws: int = 1
-    #: Candidates that are kept while a text is written; 1: the likeliest word at every step.
-    beam: int = 1
-    #: How sacrebleu cuts texts, as in ``bleu``.
-    tokenize: str = "auto"
+    replacement: Annotated[
+        str,
+        "`permutation`: each row's weights shuffled among what it may see; `uniform`: even weights; `random`: drawn "
+        "anew.",
+    ] = "permutation"
+    draws: Annotated[int, "How often weights are drawn for each text; BLEU is then of all draws together."] = 1
+    beam: Annotated[int, "Candidates that are kept while a text is written; 1 is the likeliest word at every step."] = 1
+    tokenize: Annotated[str, "How sacrebleu cuts texts, as in `bleu`."] = "auto"
 
     def __post_init__(self) -> None:
         if self.replacement not in REPLACEMENTS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,13 +31,15 @@ ENUMERATED = 5
 class Permutation(Challenge):
     """Median change of the prediction over permutations of the weights (algorithm 2).
 
-    For an affine head the mean, variance and extremes over all T! permutations are exact.
+    The weights of one text are shuffled over its tokens, again and again. Texts of up to five tokens are not
+    sampled: all T! ≤ 120 orders are taken. With an affine head and two classes the mean, the spread and the
+    extremes over *all* orders [are exact](../../explanation/the-exact-adversary.md#all-permutations-at-once).
     """
 
     name: ClassVar[str] = "permutation"
     question: ClassVar[str] = "Does the prediction change when the weights are shuffled?"
     reference: ClassVar[str] = "Jain & Wallace 2019, section 4.2.1"
-    draws: int = 100
+    draws: Annotated[int, "Shuffles of each text."] = 100
 
     def __post_init__(self) -> None:
         if self.draws < 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
@@ -18,13 +18,17 @@ __all__ = ["RandomWeights"]
 
 @dataclass(frozen=True)
 class RandomWeights(Challenge):
-    """Weights from U(0, 1), normalised, at inference; the trained weights of everything else stay."""
+    """Weights from U(0, 1), normalised, at inference; the trained weights of everything else stay.
+
+    The model is not trained again: it keeps everything but its weights, which are drawn from U(0, 1) and
+    normalised, several times for every text. `trained_random` asks a model that was trained under random weights as
+    well.
+    """
 
     name: ClassVar[str] = "random_weights"
     question: ClassVar[str] = "Does the prediction change under random attention?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1"
-    #: How often weights are drawn for each text.
-    draws: int = 10
+    draws: Annotated[int, "How often weights are drawn for every text."] = 10
 
     def __post_init__(self) -> None:
         if self.draws < 1:

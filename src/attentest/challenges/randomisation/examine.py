@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,17 +33,31 @@ MOST = 1000
 class Randomisation(Challenge):
     """Weights are drawn anew from the head down, and every explainer is asked again about the same class.
 
+    A test of explainers, not of the model. The weights of the head are drawn anew, as before training; then those
+    of attention too, then of the encoder, then of the embedding (pretrained vectors too), until nothing learnt is
+    left. After each step every explainer scores the same texts and the same class again. A score that is about the
+    model must become another one; where the last similarity, *when everything is random*, is still high, the
+    explainer shows something about the text, such as where a word stands or how long its embedding is, and would
+    have shown the same for any model. All texts share the same few random models: intervals are over texts, for
+    these draws, and say nothing of other draws. Not part of an audit unless asked for.
+
     Similarity is Spearman's ρ between the scores for the trained model and for the random one, averaged over draws.
-    An explainer whose scores survive the loss of all that was learnt explains the text, not the model. All texts share
-    the random models, so an interval over texts is one for these draws.
     """
 
     name: ClassVar[str] = "randomisation"
     question: ClassVar[str] = "Do explanations change when the model's weights are replaced by random ones?"
     reference: ClassVar[str] = "Adebayo et al. 2018"
-    explainers: tuple[str, ...] = ("attention", "gradient", "leave_one_out", "lrp")
-    cascade: bool = True
-    draws: int = 3
+    explainers: Annotated[tuple[str, ...], "The explainers that are tested."] = (
+        "attention",
+        "gradient",
+        "leave_one_out",
+        "lrp",
+    )
+    cascade: Annotated[
+        bool,
+        "Random from the head down, one part after another; if false, each part by itself, and at last all of them.",
+    ] = True
+    draws: Annotated[int, "Random models for each step; similarities are averaged over them."] = 3
 
     def __post_init__(self) -> None:
         if not self.explainers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -48,15 +48,29 @@ CEILINGS = (
 class Rationale(Challenge):
     """Every explainer's ranking, and its top tokens, against the marked tokens.
 
-    With planted marks the generator knows which tokens decide the label: this is truth. With human marks it is
-    plausibility, never faithfulness, and its ceiling is how far people agree with one another, where the corpus keeps
-    what each of them marked. Top tokens are as many as the text has marks.
+    Needs rationales, and is skipped, with a message, where the corpus has none. With planted rationales (the
+    built-in corpus) it asks whether attention finds what decides the label: the truth is known. With human
+    rationales it asks whether attention looks plausible to people, which says nothing about the model, and is never
+    called faithfulness. Average precision is read against what a random order of the same tokens reaches on
+    average, which is computed for every text and lies well above the share of marked tokens. The other measures are
+    after ERASER: the top tokens, as many as the text has marks (ERASER: as many as texts have on average), are
+    compared with them token by token (F1, intersection over union) and run by run (a run of top tokens matches when
+    it shares at least half of its union with a marked run). The report ranks the explainers by the area under the
+    precision-recall curve and says which of them are significantly better than attention.
+
+    Where several people marked a text and the corpus keeps what each of them marked (`yelp_hat`; `hatexplain`, when
+    read from its official files), how far people agree is the human ceiling: a person stands in the place of an
+    explainer, and is compared with what most of the others marked, where three people or more read the text, and
+    with one other person, mean over pairs. A person who marked nothing is not compared. Beside the first stand an
+    explainer's `token_f1` and `iou`, beside the second `single_token_f1` and `single_iou`. No score should be
+    expected to agree with people much better than they agree with one another. An explainer is told how many tokens
+    to choose and a person was not, so it could reach more than the ceiling without knowing more.
     """
 
     name: ClassVar[str] = "rationale"
     question: ClassVar[str] = "Does attention point at the rationale?"
     reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER)"
-    explainers: tuple[str, ...] = (
+    explainers: Annotated[tuple[str, ...], "The explainers that are compared with the marks."] = (
         "attention",
         "gradient",
         "gradient_norm",

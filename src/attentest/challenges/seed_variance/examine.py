@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 import torch
@@ -20,13 +20,21 @@ __all__ = ["SeedVariance"]
 
 @dataclass(frozen=True)
 class SeedVariance(Challenge):
-    """The same model trained from other seeds: how far its attention and its predictions move by chance alone."""
+    """The same model trained from other seeds: how far its attention and its predictions move by chance alone.
+
+    The same model is trained from other seeds: other first weights, other order of the texts. How far their
+    attention lies from this model's (`attention_jsd`), how often another word weighs most (`top_changed`), and how
+    much the predictions differ (`prediction_tvd`) is what chance alone does. Where attention moves a great deal and
+    predictions hardly do, another training would have shown other words as the reason for the same decision. It is
+    the yardstick for `adversarial_training` and `guide`: an adversary that attends no further away than another
+    seed does has shown nothing. All seeds are compared with this model, not with one another; intervals are over
+    texts, for these seeds. Trains `seeds` − 1 more models. Not part of an audit unless asked for.
+    """
 
     name: ClassVar[str] = "seed_variance"
     question: ClassVar[str] = "How much do attention and predictions vary over seeds?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.3"
-    #: Models in all, the subject among them.
-    seeds: int = 8
+    seeds: Annotated[int, "Models in all, this one among them."] = 8
 
     def __post_init__(self) -> None:
         if self.seeds < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 import torch
@@ -28,13 +28,24 @@ DRAWS = ("other", "released")
 class SingleWeight(Challenge):
     """ΔJS = JS(ŷ, ŷ without i*) − JS(ŷ, ŷ without r) of the largest weight i* and a random other one r, and flips.
 
-    A removed weight is zeroed and the others are scaled up to sum to one; the encodings stay as they are.
+    The largest weight of a text is zeroed and the others are scaled up to sum to one; then the same with another
+    weight, drawn at random. If weights say what matters, the prediction changes more without the largest (ΔJS above
+    zero), and more so the larger the difference of the two weights; and decisions flip without the largest where
+    they do not flip without the other. The four cells of that square are the measures `both_flip`,
+    `only_top_flips`, `only_other_flips` and `neither_flips`. The encodings stay as they are, so a state is removed,
+    not a word: its traces in other states remain. And a larger weight weighs more by itself: that ΔJS is mostly
+    above zero says little, that it is near zero for a large difference says much. Not part of an audit unless asked
+    for.
     """
 
     name: ClassVar[str] = "single_weight"
     question: ClassVar[str] = "Does the prediction change more without its largest weight than without another one?"
     reference: ClassVar[str] = "Serrano & Smith 2019, section 4"
-    draw: str = "other"
+    draw: Annotated[
+        str,
+        "`other`: any weight but the largest, each as likely. `released`: as the code released with the paper "
+        "draws, any but the text's first, and so at times the largest itself.",
+    ] = "other"
 
     def __post_init__(self) -> None:
         if self.draw not in DRAWS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,16 +27,20 @@ NARROW = 1e-3
 class SoftFaithfulness(Challenge):
     """Every number of a token's embedding is zeroed with a chance: its score (removing), or the rest (keeping).
 
-    So texts keep their length and order, and how much a token matters counts, not only its rank. Scores are divided by
-    the text's largest, negative ones taken as none. Both measures are normalised by what zeroing everything does.
-    A random order is the same scores shuffled over the tokens: as much is erased, elsewhere.
+    As `faithfulness`, but no token is erased as a whole: every number of a token's embedding is zeroed with a
+    chance, its score divided by the text's largest (to see what is lost), or else kept with that chance (to see
+    what is enough). So texts keep their length, and how much a token matters counts, not only its rank. Both are
+    divided by what zeroing every embedding does. Flat scores erase more than peaked ones, so the same scores
+    shuffled over the tokens stand beside.
     """
 
     name: ClassVar[str] = "soft_faithfulness"
     question: ClassVar[str] = "Does the prediction drop as embeddings fade in proportion to an explainer's scores?"
     reference: ClassVar[str] = "Zhao & Aletras 2023"
-    explainers: tuple[str, ...] = ("attention", "gradient", "gradient_x_input", "lrp", "leave_one_out")
-    draws: int = 5
+    explainers: Annotated[
+        tuple[str, ...], "The explainers whose scores are the chances; negative scores count as zero."
+    ] = ("attention", "gradient", "gradient_x_input", "lrp", "leave_one_out")
+    draws: Annotated[int, "How often the numbers to zero are drawn."] = 5
 
     def __post_init__(self) -> None:
         if not self.explainers:

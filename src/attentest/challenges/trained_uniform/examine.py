@@ -12,7 +12,14 @@ __all__ = ["TrainedUniform"]
 
 @dataclass(frozen=True)
 class TrainedUniform(TrainedWithout):
-    """The same model trained and tested with every token weighing the same: what attention is worth."""
+    """The same model trained and tested with every token weighing the same: what attention is worth.
+
+    The same model is trained once more, with the same seed, but every token weighs the same, in training and after.
+    Where it predicts as well (`lost` near zero), the task does not need attention, and whatever the weights show
+    cannot be what makes the model good: no explanation is owed to them. Where it predicts worse, attention does
+    something; what, the other tests ask. `uniform` asks another question: there the weights are made uniform only
+    after training, in a model that relies on them. Trains one more model. Not part of an audit unless asked for.
+    """
 
     name: ClassVar[str] = "trained_uniform"
     question: ClassVar[str] = "Does a model trained with uniform weights predict as well?"

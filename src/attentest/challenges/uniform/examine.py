@@ -16,7 +16,11 @@ __all__ = ["UniformAttention"]
 
 @dataclass(frozen=True)
 class UniformAttention(Challenge):
-    """Every real token gets weight 1/T at inference; the trained weights of everything else stay."""
+    """Every real token gets weight 1/T at inference; the trained weights of everything else stay.
+
+    The model is not trained again: it keeps everything but its weights, which become 1/T. `gained` is the change of
+    accuracy, mostly below zero; `trained_uniform` asks a model that was trained that way.
+    """
 
     name: ClassVar[str] = "uniform"
     question: ClassVar[str] = "Does the prediction change under uniform attention?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import Limits, cleaned, csv_records, drawn, held_out, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -23,7 +23,12 @@ DEV = "a tenth of train is held out as dev"
 
 @dataclass(frozen=True)
 class ADR(Declared):
-    """Tweets about drugs: does one mention an adverse reaction?"""
+    """Tweets about drugs: does one mention an adverse reaction?
+
+    The tweets as Jain & Wallace (2019) released them, already in lemmas and with every drug as `DRUG`; or, from a
+    `.tsv` of ids and texts that you have, tokenised here and drawn with the seed of their notebook. One tweet in
+    eight has a reaction.
+    """
 
     name: ClassVar[str] = "adr"
     summary: ClassVar[str] = "Tweets about medicines, with or without an adverse drug reaction"
@@ -47,9 +52,8 @@ class ADR(Declared):
     )
     min_frequency: ClassVar[int] = 2
 
-    #: Tweets have more tokens than the first and fewer than the second.
-    more_than: int = 5
-    fewer_than: int = 100
+    more_than: Annotated[int, "Keep tweets with more tokens than this."] = 5
+    fewer_than: Annotated[int, "Keep tweets with fewer tokens than this."] = 100
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """A .tsv of tweet id, user id, label and text, else adr_dataset.csv of Jain & Wallace's release."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import Limits, csv_records, held_out, instances, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
@@ -87,7 +87,11 @@ def _prepare(rows: Rows, topics: Sequence[int], drop_extremes: bool) -> Prepared
 
 @dataclass(frozen=True)
 class AGNews(Declared):
-    """News about the world or about business."""
+    """News about the world or about business.
+
+    The descriptions of news items, world against business. A tenth of the training items becomes dev. Where only a
+    part of the training file could be had, it is used and named as partial.
+    """
 
     name: ClassVar[str] = "ag_news"
     summary: ClassVar[str] = "Short news items about the world or about business (AG News)"
@@ -111,8 +115,9 @@ class AGNews(Declared):
     }
     min_frequency: ClassVar[int] = 5
 
-    #: Leave out the shortest and the longest texts of a split: the released code does, Table 1's counts do not.
-    drop_extremes: bool = False
+    drop_extremes: Annotated[
+        bool, "Leave out the shortest and the longest texts of every split, as the released code does."
+    ] = False
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """Zhang et al.'s train.csv and test.csv."""
@@ -125,7 +130,10 @@ class AGNews(Declared):
 
 @dataclass(frozen=True)
 class AGNews4(Declared):
-    """News about one of four topics."""
+    """News about one of four topics.
+
+    The same items with all four topics. It shares the files of `ag_news`.
+    """
 
     name: ClassVar[str] = "ag_news4"
     summary: ClassVar[str] = "Short news items about the world, sports, business or science (AG News, four topics)"
@@ -141,8 +149,7 @@ class AGNews4(Declared):
     )
     min_frequency: ClassVar[int] = 5
 
-    #: Leave out the shortest and the longest texts of a split, as released code does.
-    drop_extremes: bool = False
+    drop_extremes: Annotated[bool, "Leave out the shortest and the longest texts of every split."] = False
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """Zhang et al.'s train.csv and test.csv."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import streamed
 from attentest.data.corpora.ag_news import ZHANG, zhang_rows
@@ -20,7 +20,10 @@ SERRANO = "Serrano & Smith 2019, Table 1"
 
 @dataclass(frozen=True)
 class Amazon(Declared):
-    """Reviews of products, by stars."""
+    """Reviews of products, by stars.
+
+    3 million reviews, read as a stream; five classes.
+    """
 
     name: ClassVar[str] = "amazon"
     summary: ClassVar[str] = "Reviews of products, by one to five stars (Amazon, full)"
@@ -40,8 +43,7 @@ class Amazon(Declared):
     )
     min_frequency: ClassVar[int] = 5
 
-    #: Read the title before the review.
-    title: bool = True
+    title: Annotated[bool, "Read the review's title before it."] = True
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """amazon_review_full's train.csv and test.csv: stars, title, text."""

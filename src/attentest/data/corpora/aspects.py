@@ -35,7 +35,14 @@ FREE = {
 
 @dataclass(frozen=True)
 class Aspects(Generated):
-    """Texts with praise and blame for several things; the second text names the one whose judgement is asked for."""
+    """Texts with praise and blame for several things; the second text names the one whose judgement is asked for.
+
+    Generated on the spot, so nothing is downloaded. A guest judges one to three things in a restaurant, such as the
+    soup and the waiters, and the second text names one of them: is it praised or blamed? Where several are judged,
+    some are praised and some blamed, so that neither text tells without the other, and a model whose attention does
+    not listen to the query is right in about two thirds of texts. The words that decide for the thing asked about
+    are marked.
+    """
 
     name: ClassVar[str] = "aspects"
     summary: ClassVar[str] = "generated texts that judge several things: what do they say of one? No download"

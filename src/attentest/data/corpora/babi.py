@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.left_out import left_out_lines
@@ -64,10 +64,12 @@ class Babi(Declared, ABC):
     fields: ClassVar[tuple[str, ...]] = ("id", "context", "question", "answer", "support")
     texts: ClassVar[tuple[str, ...]] = ("context", "question", "answer")
 
-    #: The share of the training questions that is dev; questions about one story may fall on both sides.
-    dev: float = 0.15
-    #: Keep the full stop of the last sentence and the question mark; the released code drops them.
-    final_marks: bool = True
+    dev: Annotated[
+        float,
+        "The share of the training questions that chooses the best epoch; "
+        "questions about one story may fall on both sides.",
+    ] = 0.15
+    final_marks: Annotated[bool, "Keep the last full stop and the question mark; the released code drops them."] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.dev < 1:
@@ -139,7 +141,11 @@ class Babi(Declared, ABC):
 
 @dataclass(frozen=True)
 class Babi1(Babi):
-    """Where is a person: one supporting fact."""
+    """Where is a person: one supporting fact.
+
+    Stories made by a program, a question each, and the one sentence that answers it marked. Where the official
+    10,000 training questions are not here but the smaller files are, these stand in and are named as partial.
+    """
 
     name: ClassVar[str] = "babi-1"
     summary: ClassVar[str] = "Where is a person? Stories of up to 10 sentences, one supporting fact (bAbI task 1)"
@@ -155,7 +161,10 @@ class Babi1(Babi):
 
 @dataclass(frozen=True)
 class Babi2(Babi):
-    """Where is an object: two supporting facts."""
+    """Where is an object: two supporting facts.
+
+    As `babi-1`; two sentences give the answer, and longer stories lie around them.
+    """
 
     name: ClassVar[str] = "babi-2"
     summary: ClassVar[str] = "Where is an object? Stories with two supporting facts (bAbI task 2)"
@@ -171,7 +180,10 @@ class Babi2(Babi):
 
 @dataclass(frozen=True)
 class Babi3(Babi):
-    """Where was an object before: three supporting facts."""
+    """Where was an object before: three supporting facts.
+
+    As `babi-1`; three sentences give the answer, in longer stories still.
+    """
 
     name: ClassVar[str] = "babi-3"
     summary: ClassVar[str] = "Where was an object before? Stories with three supporting facts (bAbI task 3)"

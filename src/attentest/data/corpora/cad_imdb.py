@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import cleaned, csv_records, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -24,7 +24,12 @@ PAIRS = {"train": 1_707, "dev": 245, "test": 488}
 
 @dataclass(frozen=True)
 class CADIMDB(Declared):
-    """Film reviews and their counterfactual revisions; the edited words are the rationale."""
+    """Film reviews and their counterfactual revisions; the edited words are the rationale.
+
+    People changed reviews as little as it takes to turn their sentiment. What they changed is marked, in the
+    original and in the revision. Almost every original is in `imdb`'s training reviews too: do not train there and
+    examine here.
+    """
 
     name: ClassVar[str] = "cad_imdb"
     summary: ClassVar[str] = "Film reviews and revisions that turn their sentiment; the edited words are marked"
@@ -50,8 +55,7 @@ class CADIMDB(Declared):
         *(Expected(split, "class positive", pairs, "Kaushik et al. 2020") for split, pairs in PAIRS.items()),
     )
 
-    #: "original" reviews, their "revised" versions, or "both".
-    version: str = "both"
+    version: Annotated[str, "`original` reviews, their `revised` versions, or `both`."] = "both"
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:

@@ -29,8 +29,10 @@ OFFICIAL = "official: an original and four edits each"
 class CadSNLI(Pairs):
     """SNLI pairs with their edits; the rationale is the words that an edit changed.
 
-    An edited text marks the words that its original lacks, an original those that any edit took away. Where the
-    attended text was not edited (the other one was), no word is marked.
+    SNLI pairs of which people changed one text as little as it takes to change the label. The changed words are
+    marked; where it was the other text that was changed, there are none.
+
+    An edited text marks the words that its original lacks, an original those that any edit took away.
     """
 
     name: ClassVar[str] = "cad_snli"

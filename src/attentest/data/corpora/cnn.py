@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.left_out import left_out_lines
@@ -25,7 +25,13 @@ JW = "Jain & Wallace 2019, Table 1"
 
 @dataclass(frozen=True)
 class CNN(Declared):
-    """A news article, a sentence with @placeholder, and the entity of the article that belongs in its place."""
+    """A news article, a sentence with @placeholder, and the entity of the article that belongs in its place.
+
+    News articles with their entities made anonymous (`@entity7`), and a sentence with a gap. The classes are the
+    entities that answer some training question; questions with another answer are left out and counted. As in Jain
+    & Wallace (2019), only the entities that the article names may be chosen: every other class has a probability of
+    zero.
+    """
 
     name: ClassVar[str] = "cnn"
     summary: ClassVar[str] = "Which entity of a news article fills the gap in a sentence (CNN question answering)"
@@ -45,7 +51,7 @@ class CNN(Declared):
         Expected("train", "average length", 761, JW),
     )
 
-    lowercase: bool = True
+    lowercase: Annotated[bool, "Lower case."] = True
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """questions/{training,validation,test}/*.question."""

@@ -19,7 +19,14 @@ __all__ = ["Dates"]
 
 @dataclass(frozen=True)
 class Dates(Generated):
-    """Dates as people say them, and in ISO form; the alignment says which words tell each part of the target."""
+    """Dates as people say them, and in ISO form; the alignment says which words tell each part of the target.
+
+    Generated on the spot, so nothing is downloaded. Dates from 1950 to 2049 as people say them ("the third of may
+    nineteen eighty four", "monday , 3 may 1984", "03 may 84"), to be translated into ISO form, written in pieces:
+    `19 84 - 05 - 03`. Some sentences hold a number that does not belong to the date, as "at six o'clock". Which
+    words tell each piece was planted (`alignment`), so it is known whether attention finds them; the dashes are
+    told by none.
+    """
 
     name: ClassVar[str] = "dates"
     summary: ClassVar[str] = "generated dates, English to ISO form, whose word links are known; no download"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -29,7 +29,11 @@ LICENCE = "none stated (research use)"
 
 @dataclass(frozen=True)
 class DeceptivePronoun(Declared):
-    """Wikipedia sentences about a man or a woman; the pronouns decide."""
+    """Wikipedia sentences about a man or a woman; the pronouns decide.
+
+    The label is the gender of the pronouns, so they are known to decide, and marked. Made to train attention that
+    hides the words it uses (Pruthi et al. 2020).
+    """
 
     name: ClassVar[str] = "deceptive_pronoun"
     summary: ClassVar[str] = "Wikipedia sentences with he or she: the label is the pronouns' gender (planted truth)"
@@ -45,8 +49,7 @@ class DeceptivePronoun(Declared):
         for split, count in zip(SPLITS, (9_017, 1_127, 1_127), strict=True)
     )
 
-    #: As the authors' code does.
-    lowercase: bool = True
+    lowercase: Annotated[bool, "Lower case, as the authors' code does."] = True
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """data/pronoun/{train,dev,test}.txt: M or F, a tab, the words."""

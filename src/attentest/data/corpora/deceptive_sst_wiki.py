@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.deceptive_pronoun import (
     ARCHIVE,
@@ -28,7 +28,11 @@ __all__ = ["DeceptiveSSTWiki"]
 
 @dataclass(frozen=True)
 class DeceptiveSSTWiki(Declared):
-    """A film-review sentence decides, a Wikipedia sentence after it does not."""
+    """A film-review sentence decides, a Wikipedia sentence after it does not.
+
+    A sentence of a film review, then one of Wikipedia that has nothing to do with the label. The words of the
+    review are marked: all of them, so the marks say where the decision can come from, not which words make it.
+    """
 
     name: ClassVar[str] = "deceptive_sst_wiki"
     summary: ClassVar[str] = "Film-review sentences padded with Wikipedia: only the review decides (planted truth)"
@@ -45,8 +49,7 @@ class DeceptiveSSTWiki(Declared):
         for what, count in zip(("class negative", "class positive"), counts, strict=True)
     )
 
-    #: As the authors' code does.
-    lowercase: bool = True
+    lowercase: Annotated[bool, "Lower case, as the authors' code does."] = True
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """data/sst-wiki/{train,dev,test}.txt, and beside each a .block file of a 0 or 1 for every word."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -21,7 +21,11 @@ CLASSES = ("NEG", "POS")
 
 @dataclass(frozen=True)
 class EraserMovies(Declared):
-    """Film reviews, negative or positive, with marked phrases."""
+    """Film reviews, negative or positive, with marked phrases.
+
+    Long reviews in which people marked phrases that decide. In test all such phrases are marked, in train and dev
+    only some, so scores of different splits cannot be compared. The marks speak of plausibility.
+    """
 
     name: ClassVar[str] = "eraser_movies"
     summary: ClassVar[str] = "Film reviews, negative or positive, with the phrases people marked (ERASER)"
@@ -40,8 +44,7 @@ class EraserMovies(Declared):
         Expected("test", "instances", 199, "the release"),
     )
 
-    #: Read only so many tokens of a review; 0: all of it.
-    first_tokens: int = 0
+    first_tokens: Annotated[int, "Read only so many words of a review; 0: all."] = 0
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """train.jsonl, val.jsonl and test.jsonl, and one file a review in docs/."""

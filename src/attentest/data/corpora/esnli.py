@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.declared import Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.left_out import left_out_lines
@@ -31,8 +31,9 @@ OFFICIAL = "official"
 class ESNLI(Pairs):
     """SNLI's labelled pairs; the rationale is the highlighted words of the attended text.
 
-    Annotators highlighted the premise of entailments, both texts of contradictions, and only the hypothesis of
-    neutral pairs: a neutral premise has no marked word.
+    SNLI with the words that people highlighted as the reason. They were asked for words of the premise in
+    entailments, of both texts in contradictions, and of the hypothesis alone in neutral pairs, so a neutral premise
+    has no marks.
     """
 
     name: ClassVar[str] = "esnli"
@@ -55,8 +56,9 @@ class ESNLI(Pairs):
         Expected("test", "instances", 9_824, OFFICIAL),
     )
 
-    #: How many of the three annotators of dev and test must have highlighted a word; train has one annotator.
-    annotators: int = 1
+    annotators: Annotated[
+        int, "How many of the three annotators of dev and test must have highlighted a word; train has one."
+    ] = 1
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """esnli_{train_1,train_2,dev,test}.csv."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import InputError
@@ -25,10 +25,10 @@ class Generated(ABC):
     #: As many distinct texts as are promised.
     most: ClassVar[int] = 100_000
 
-    train: int
-    dev: int
-    test: int
-    seed: int
+    train: Annotated[int, "Texts to train on."]
+    dev: Annotated[int, "Texts that choose the best epoch."]
+    test: Annotated[int, "Texts that are examined. They stay the same whatever the size of the other splits."]
+    seed: Annotated[int, "Other seeds give other texts."]
 
     def load(self) -> Corpus:
         """The three splits, generated anew: the same fields give the same texts everywhere."""

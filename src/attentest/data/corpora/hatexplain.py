@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from attentest.data.catalog.cleaning import shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -27,7 +27,12 @@ DIVISIONS = {"train": "train", "val": "dev", "test": "test"}
 
 @dataclass(frozen=True)
 class HateXplain(Declared):
-    """Posts from social media, with the words that make them hateful or offensive."""
+    """Posts from social media, with the words that make them hateful or offensive.
+
+    **The texts are slurs and abuse**, and a report shows some of the texts it examines. Three people labelled every
+    post and marked the words that made them decide; a word is marked here where most of them marked it. Normal
+    posts have no marks. What each of them marked is kept where it is known: the official files have it.
+    """
 
     name: ClassVar[str] = "hatexplain"
     summary: ClassVar[str] = "Posts: hate speech, normal or offensive, with the words people marked (offensive text)"
@@ -48,8 +53,7 @@ class HateXplain(Declared):
     )
     sensitive: ClassVar[bool] = True
 
-    #: Hate speech and offensive posts as one class, "toxic".
-    two_classes: bool = False
+    two_classes: Annotated[bool, "Hate speech and offensive posts as one class, `toxic`."] = False
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """dataset.json and post_id_divisions.json, from the folder Data of the authors' repository."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.left_out import left_out_lines
@@ -35,7 +35,10 @@ _LINK = re.compile(r"(\d+)-(\d+)")
 
 @dataclass(frozen=True)
 class Multi30k(Parallel):
-    """Captions of 31,000 images; test is test_2016_flickr, and later tests keep their names."""
+    """Captions of 31,000 images; test is test_2016_flickr, and later tests keep their names.
+
+    Short captions of images. `test` is the test of 2016; later ones keep their names where they are here.
+    """
 
     name: ClassVar[str] = "multi30k"
     summary: ClassVar[str] = "Image captions, English to German (Multi30k, task 1)"
@@ -72,7 +75,11 @@ class Multi30k(Parallel):
 
 @dataclass(frozen=True)
 class Multi30kAligned(Declared):
-    """An earlier version of the same captions, already tokenised, with the silver alignment of their words."""
+    """An earlier version of the same captions, already tokenised, with the silver alignment of their words.
+
+    An earlier version of the same captions, tokenised, with links between English and German words. The links were
+    found by a program ("silver"), not by people.
+    """
 
     name: ClassVar[str] = "multi30k_aligned"
     summary: ClassVar[str] = "Image captions, English to German, with automatic word alignments (Multi30k)"
@@ -97,9 +104,12 @@ class Multi30kAligned(Declared):
         Expected("test", "instances", 1_000, OFFICIAL),
     )
 
-    lowercase: bool = False
-    #: So many pieces of words, learnt from both languages together, with the links of their words; 0: whole words.
-    subwords: int = 0
+    lowercase: Annotated[bool, "Lower case; by default case is kept."] = False
+    subwords: Annotated[
+        int,
+        "So many pieces of words instead of words (byte-pair encoding of both languages together); a link of two "
+        "words becomes links of all their pieces. `0`: whole words.",
+    ] = 0
 
     def __post_init__(self) -> None:
         check_subwords(self.name, self.subwords)

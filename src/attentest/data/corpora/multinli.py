@@ -24,7 +24,11 @@ OFFICIAL = "official, labelled pairs"
 
 @dataclass(frozen=True)
 class MultiNLI(Pairs):
-    """Sentences of ten genres and a sentence each that follows, contradicts or neither."""
+    """Sentences of ten genres and a sentence each that follows, contradicts or neither.
+
+    As SNLI, in ten genres of written and spoken English. The labels of the official tests are not published, so the
+    two official development sets are the tests, and dev is one training prompt in forty.
+    """
 
     name: ClassVar[str] = "multinli"
     summary: ClassVar[str] = "Entailment, contradiction or neither in ten genres of English (MultiNLI)"

@@ -6,7 +6,7 @@ from abc import ABC
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.declared import Declared, Instance, Row
 from attentest.data.corpora.left_out import left_out_lines
@@ -33,8 +33,11 @@ class Pairs(Declared, ABC):
     texts: ClassVar[tuple[str, ...]] = ("premise", "hypothesis")
     labels: ClassVar[tuple[str | int | None, ...]] = (*CLASSES, None)
 
-    #: The text that attention reads: "premise" (Jain & Wallace) or "hypothesis".
-    attend: str = "premise"
+    attend: Annotated[
+        str,
+        "The text that attention reads, and whose words are marked where the corpus marks any: "
+        "`premise` (Jain & Wallace 2019) or `hypothesis`.",
+    ] = "premise"
 
     def __post_init__(self) -> None:
         if self.attend not in ("premise", "hypothesis"):

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.declared import Declared, Instance, Prepared, Row
 from attentest.data.corpora.official_files import line_pairs
@@ -31,12 +31,17 @@ class Parallel(Declared, ABC):
     texts: ClassVar[tuple[str, ...]] = ("en", "de")
     min_frequency: ClassVar[int] = 2
 
-    #: "spacy": spaCy's English and German rules, for a vocabulary of words. "whitespace": nothing is cut, so that
-    #: joining the tokens by spaces gives the text back, which subwords and detokenised BLEU need.
-    tokenizer: str = "spacy"
-    lowercase: bool = False
-    #: So many pieces of words, learnt from both languages of the training pairs together; 0: whole words.
-    subwords: int = 0
+    tokenizer: Annotated[
+        str,
+        "`spacy`: English and German words; `whitespace`: nothing is cut, so that the text can be put together again.",
+    ] = "spacy"
+    lowercase: Annotated[bool, "Lower case; by default case is kept."] = False
+    subwords: Annotated[
+        int,
+        "So many pieces of words instead of words, learnt from both languages of the training pairs together "
+        "(byte-pair encoding; 8000 is usual): hardly a word is unknown, and what is written can be read as text. "
+        "Needs `tokenizer='whitespace'`. `0`: whole words.",
+    ] = 0
 
     def __post_init__(self) -> None:
         if self.tokenizer not in TOKENIZERS:

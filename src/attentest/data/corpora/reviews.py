@@ -33,7 +33,14 @@ TWO_OPINIONS, NEGATION, DISTRACTOR, CONTRAST, APART = 0.45, 0.18, 0.45, 0.55, 0.
 
 @dataclass(frozen=True)
 class Reviews(Generated):
-    """Generated reviews, two classes, with the words that decide each label."""
+    """Generated reviews, two classes, with the words that decide each label.
+
+    Generated on the spot, so nothing is downloaded. Each text gives its writer's opinion of a film, a meal, a hotel
+    and the like once or twice, outright ("the plot was gripping") or through a negation ("it was never dull").
+    Around it stand neutral remarks and, in about four texts of ten, a sentiment that does not count: somebody
+    else's, or of something else. Because the generator knows which words decide the label, they are marked, and the
+    `rationale` challenge can ask whether attention finds them. The default of every audit.
+    """
 
     name: ClassVar[str] = "reviews"
     summary: ClassVar[str] = "generated English reviews whose deciding words are known; no download"

@@ -23,7 +23,11 @@ FIRST_100K = "where train is partial, it has fewer pairs and so fewer words"
 
 @dataclass(frozen=True)
 class SNLI(Pairs):
-    """Image captions and a sentence each that follows, contradicts or neither."""
+    """Image captions and a sentence each that follows, contradicts or neither.
+
+    570,000 pairs. Those without a gold label are left out and counted. Where only a part of the training pairs
+    could be had, it is used and named as partial.
+    """
 
     name: ClassVar[str] = "snli"
     summary: ClassVar[str] = "Does a caption entail a sentence, contradict it, or neither (SNLI)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora import treebank
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -23,7 +23,12 @@ OTHERWISE = "their preparation is not described; no cut of the official tokens g
 
 @dataclass(frozen=True)
 class SST(Declared):
-    """Film-review sentences, negative or positive; the marks are what people gave a sentiment."""
+    """Film-review sentences, negative or positive; the marks are what people gave a sentiment.
+
+    Sentences of film reviews, prepared as Jain & Wallace (2019) prepared them: brackets dropped, lower case, split
+    at non-word characters, neutral sentences left out. Its marks are the tokens that people gave a sentiment of
+    their own, so they speak of plausibility, never of faithfulness.
+    """
 
     name: ClassVar[str] = "sst"
     summary: ClassVar[str] = "Sentences of film reviews, negative or positive (Stanford Sentiment Treebank)"
@@ -53,12 +58,11 @@ class SST(Declared):
         "tutek_snajder": lambda: SST(more_than=0, drop_longest=False),
     }
 
-    #: Sentences must have more tokens than this.
-    more_than: int = 5
-    #: Leave out the longest sentence of every split, as the released code does.
-    drop_longest: bool = True
-    #: What is marked: "tokens" with a sentiment of their own, or also the smallest "phrases" that have one.
-    marks: str = "tokens"
+    more_than: Annotated[int, "Keep sentences with more tokens than this."] = 5
+    drop_longest: Annotated[bool, "Leave out the longest sentence of every split, as the released code does."] = True
+    marks: Annotated[
+        str, "What is marked: `tokens` with a sentiment of their own, or also the smallest `phrases` that have one."
+    ] = "tokens"
 
     def __post_init__(self) -> None:
         if self.marks not in ("tokens", "phrases"):

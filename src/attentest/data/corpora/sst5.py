@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora import treebank
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -21,7 +21,11 @@ TEST = (279, 633, 389, 510, 399)
 
 @dataclass(frozen=True)
 class SST5(Declared):
-    """Film-review sentences in five classes; every sentence is kept."""
+    """Film-review sentences in five classes; every sentence is kept.
+
+    The same sentences with the treebank's five classes, neutral among them; every sentence is kept. The marks are
+    those of `sst`, and so are its files.
+    """
 
     name: ClassVar[str] = "sst-5"
     summary: ClassVar[str] = "Sentences of film reviews in five classes (Stanford Sentiment Treebank)"
@@ -41,10 +45,8 @@ class SST5(Declared):
         *(Expected("test", f"class {name}", size, OFFICIAL) for name, size in zip(CLASSES, TEST, strict=True)),
     )
 
-    #: Sentences must have more tokens than this.
-    more_than: int = 0
-    #: Leave out the longest sentence of every split, as is done for the binary corpus.
-    drop_longest: bool = False
+    more_than: Annotated[int, "Keep sentences with more tokens than this."] = 0
+    drop_longest: Annotated[bool, "Leave out the longest sentence of every split, as is done for `sst`."] = False
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """The trees in train.txt, dev.txt and test.txt."""

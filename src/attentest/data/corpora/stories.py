@@ -64,7 +64,12 @@ class Stories(Generated):
 
 @dataclass(frozen=True)
 class Stories1(Stories):
-    """Where is a person: one supporting fact."""
+    """Where is a person: one supporting fact.
+
+    Generated on the spot, so nothing is downloaded. People walk between places, and one question asks where one of
+    them is; the six places are the classes. The one sentence that gives the answer is marked. Like bAbI's first
+    task.
+    """
 
     name: ClassVar[str] = "stories-1"
     summary: ClassVar[str] = "generated stories: where is a person? One supporting fact; no download"
@@ -74,7 +79,11 @@ class Stories1(Stories):
 
 @dataclass(frozen=True)
 class Stories2(Stories):
-    """Where is an object: two supporting facts."""
+    """Where is an object: two supporting facts.
+
+    As `stories-1`, but people also take and lay down objects, and the question is where an object is: two sentences
+    decide.
+    """
 
     name: ClassVar[str] = "stories-2"
     summary: ClassVar[str] = "generated stories: where is an object? Two supporting facts; no download"
@@ -84,7 +93,10 @@ class Stories2(Stories):
 
 @dataclass(frozen=True)
 class Stories3(Stories):
-    """Where was an object before it was somewhere: three supporting facts."""
+    """Where was an object before it was somewhere: three supporting facts.
+
+    As `stories-2`, with longer stories, and the question is where an object was before: three sentences decide.
+    """
 
     name: ClassVar[str] = "stories-3"
     summary: ClassVar[str] = "generated stories: where was an object before? Three supporting facts; no download"

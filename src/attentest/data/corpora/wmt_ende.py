@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from attentest.data.corpora.declared import Expected, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
@@ -20,7 +20,10 @@ CITATION = "Bojar et al. 2014, Findings of the 2014 workshop on statistical mach
 
 @dataclass(frozen=True)
 class WMTEnDe(Parallel):
-    """Parliament, web and news; dev is newstest2013, test newstest2014."""
+    """Parliament, web and news; dev is newstest2013, test newstest2014.
+
+    4.5 million pairs, published in tokens already. Dev is newstest2013, test newstest2014.
+    """
 
     name: ClassVar[str] = "wmt_ende"
     summary: ClassVar[str] = "Parliament, web and news, English to German (WMT 2014, 4.5 million pairs)"
@@ -29,8 +32,9 @@ class WMTEnDe(Parallel):
     homepage: ClassVar[str] = "https://nlp.stanford.edu/projects/nmt/"
     splits: ClassVar[tuple[str, ...]] = ("train", "newstest2013", "newstest2014")
 
-    #: The published files are tokenised.
-    tokenizer: str = "whitespace"
+    tokenizer: Annotated[str, "`whitespace`: the published tokens; `spacy`: cut once more by spaCy's rules."] = (
+        "whitespace"
+    )
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """{train,newstest2013,newstest2014}.{en,de}, line by line; pairs with an empty side are passed over."""
@@ -45,7 +49,11 @@ class WMTEnDe(Parallel):
 
 @dataclass(frozen=True)
 class WMTEnDeSample(Parallel):
-    """Ten thousand of the training pairs, for trying things out."""
+    """Ten thousand of the training pairs, for trying things out.
+
+    Ten thousand of these pairs, to try things on: always named as partial. The test is newstest2014 in its filtered
+    version.
+    """
 
     name: ClassVar[str] = "wmt_ende_sample"
     summary: ClassVar[str] = "10,000 pairs of WMT, English to German, with newstest2013 and newstest2014"
@@ -59,8 +67,9 @@ class WMTEnDeSample(Parallel):
         Expected("test", "instances", 3_003, "official, newstest2014", because="the filtered version has 2,737 pairs"),
     )
 
-    #: The published files are tokenised.
-    tokenizer: str = "whitespace"
+    tokenizer: Annotated[str, "`whitespace`: the published tokens; `spacy`: cut once more by spaCy's rules."] = (
+        "whitespace"
+    )
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """{train_10k,newstest2013,newstest2014_2737}.{en,de}, line by line."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from attentest.data.catalog.cleaning import csv_records, parts_of, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -32,7 +32,12 @@ SPAN = re.compile(r"<span([^>]*)>(.*?)</span>", re.DOTALL)
 
 @dataclass(frozen=True)
 class YelpHAT(Declared):
-    """Restaurant reviews, negative or positive, with human attention maps."""
+    """Restaurant reviews, negative or positive, with human attention maps.
+
+    Reviews in which two to four people highlighted the words that tell the sentiment. The parts of the release that
+    are on this machine are pooled and split anew, those that are not are named. What each person highlighted is
+    kept, so that the challenge `rationale` can say how far they agree.
+    """
 
     name: ClassVar[str] = "yelp_hat"
     summary: ClassVar[str] = "Restaurant reviews, negative or positive, highlighted by two to four people (Yelp-HAT)"
@@ -57,8 +62,9 @@ class YelpHAT(Declared):
     )
     min_frequency: ClassVar[int] = 2
 
-    #: A word is marked where "any", the "majority" or "all" of its review's annotators highlighted it.
-    agreement: str = "majority"
+    agreement: Annotated[
+        str, "A word is marked where `any`, the `majority` or `all` of the review's annotators highlighted it."
+    ] = "majority"
 
     def __post_init__(self) -> None:
         if self.agreement not in AGREEMENTS:

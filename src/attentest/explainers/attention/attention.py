@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from jaxtyping import Int
 from torch import Tensor
@@ -18,14 +18,20 @@ __all__ = ["AttentionWeights"]
 
 @dataclass(frozen=True)
 class AttentionWeights(Explainer):
-    """α_t, or the same weights on other tokens."""
+    """α_t, or the same weights on other tokens.
+
+    What all the others are compared with.
+    """
 
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "the attention weight α_t"
     reference: ClassVar[str] = "Bahdanau et al. 2015"
     cost: ClassVar[str] = "one forward pass"
-    #: Permute the weights over the text's tokens: as peaked as attention, and blind to what the tokens say.
-    shuffled: bool = False
+    shuffled: Annotated[
+        bool,
+        "Permute the weights over the text's tokens: as peaked as attention, and blind to what the tokens say. What "
+        "it reaches in `rationale` is chance for weights of this shape.",
+    ] = False
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None

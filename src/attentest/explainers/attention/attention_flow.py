@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,9 +28,13 @@ SCALE = 100_000_000
 class AttentionFlow(Explainer):
     """The maximum flow from the output's row, through ½A + ½I of every layer, to each of a word's pieces, summed.
 
-    Widths are rounded to 1e-8, which changes a flow by at most half of that for every pipe of a cut, and a cut has at
-    most ⌈L/2⌉·T² pipes between layers. With the T pipes of the source, which are rounded down, that bounds the error:
-    the certificate's ``rounding``.
+    For transformers: each layer's attention is a set of pipes, and a word's score is the most that can flow from
+    the output down to it. Exact (maximum flow) but for rounding of widths to 1e-8, whose effect is at most
+    `rounding`. Slow: one flow for every piece of a word.
+
+    Widths are rounded to 1e-8, which changes a flow by at most half of that for every pipe of a cut, and a cut has
+    at most ⌈L/2⌉·T² pipes between layers. With the T pipes of the source, which are rounded down, that bounds the
+    error: the certificate's ``rounding``.
     """
 
     name: ClassVar[str] = "attention_flow"
@@ -38,8 +42,9 @@ class AttentionFlow(Explainer):
     reference: ClassVar[str] = "Abnar & Zuidema 2020"
     cost: ClassVar[str] = "one forward pass and T maximum flows through L·T² pipes"
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)
-    #: Texts of more pieces are refused: the time grows with the third power of their number.
-    longest: int = 128
+    longest: Annotated[
+        int, "Texts of more pieces are refused: the time grows with the third power of their number."
+    ] = 128
 
     def __post_init__(self) -> None:
         if self.longest < 1:

@@ -21,7 +21,12 @@ __all__ = ["AttentionMean"]
 
 @dataclass(frozen=True)
 class AttentionMean(Explainer):
-    """Mean over layers and heads of what the output's row gives a word; special tokens have no score."""
+    """Mean over layers and heads of what the output's row gives a word; special tokens have no score.
+
+    For transformers: what the output's row ([CLS], or the last token's) gives a word, averaged over all heads of
+    all layers. Pieces of a word are added up; special tokens get no score, and `on_no_word` says how much of the
+    attention lies on them (`on_other_text`: on a prompt and a second text).
+    """
 
     name: ClassVar[str] = "attention_mean"
     summary: ClassVar[str] = "attention of the output's row, mean over all layers and heads"

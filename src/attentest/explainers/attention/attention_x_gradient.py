@@ -19,7 +19,12 @@ __all__ = ["AttentionXGradient"]
 
 @dataclass(frozen=True)
 class AttentionXGradient(Explainer):
-    """α_t · ∂ŷ/∂α_t, states held fixed; with an affine head one product with the per-token logits."""
+    r"""α_t · ∂ŷ/∂α_t, states held fixed; with an affine head one product with the per-token logits.
+
+    How the output would change with the weight of token *t*, times that weight. The states are held fixed, so
+    nothing is encoded again; with an affine head it is $\alpha_t$ times what the state says for the class. A
+    positive score means that more weight here would speak for the class.
+    """
 
     name: ClassVar[str] = "attention_x_gradient"
     summary: ClassVar[str] = "the attention weight times the gradient at it, α_t · ∂ŷ/∂α_t"

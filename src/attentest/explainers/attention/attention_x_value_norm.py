@@ -17,7 +17,11 @@ __all__ = ["AttentionXValueNorm"]
 
 @dataclass(frozen=True)
 class AttentionXValueNorm(Explainer):
-    """α_t · ‖h_t‖, the length of token t's share in Σ α_t h_t; the same for every class."""
+    """α_t · ‖h_t‖, the length of token t's share in Σ α_t h_t; the same for every class.
+
+    A large weight on a short vector adds little to the context: this is the length of what token *t* adds. It knows
+    no class, and a long vector may well be one that the head does not look at.
+    """
 
     name: ClassVar[str] = "attention_x_value_norm"
     summary: ClassVar[str] = "the attention weight times the norm of what it weighs, α_t · ‖h_t‖"

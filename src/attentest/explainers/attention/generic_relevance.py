@@ -24,7 +24,10 @@ __all__ = ["GenericRelevance"]
 class GenericRelevance(Explainer):
     """R ← R + Ē_h[(∂ŷ/∂A ⊙ A)⁺] R, from R = I through the layers; the output's row less its own place.
 
-    The slope is that of the class's log-odds, as of all explainers here; Chefer et al. take that of its logit.
+    For transformers: in every layer attention times the gradient at it, where positive, averaged over heads and
+    carried through the layers by the rule of Chefer et al. (2021) for self-attention. It depends on the class,
+    unlike rollout. The gradient is that of the class's log-odds, as everywhere here; Chefer et al. take that of its
+    logit.
     """
 
     name: ClassVar[str] = "generic_relevance"

@@ -21,7 +21,12 @@ __all__ = ["Rollout"]
 
 @dataclass(frozen=True)
 class Rollout(Explainer):
-    """The output's row of Π (½A_l + ½I), heads averaged."""
+    """The output's row of Π (½A_l + ½I), heads averaged.
+
+    For transformers: attention multiplied through the layers, as if a state were nothing but a mixture of states
+    below. Half of every layer is the residual stream, which passes a state on as it is. Values, heads' projections
+    and everything between the attentions are left out.
+    """
 
     name: ClassVar[str] = "rollout"
     summary: ClassVar[str] = "attention multiplied through the layers, half of each being the residual stream"

@@ -21,8 +21,11 @@ __all__ = ["StateEvidence"]
 class StateEvidence(Explainer):
     """TVD between the predictions of an even average of all states, with and without state t.
 
-    No weight enters, so peaked random weights do not agree with it, as they do with state erasure. But a model may
-    give any value to a state that it has learnt to ignore.
+    The same with all weights equal: what state *t* says by itself, whatever weight it gets. No weight enters; but a
+    model may give any value to a state that it has learnt to ignore.
+    [More](../../explanation/states-and-tokens.md).
+
+    Peaked random weights do not agree with it, as they do with state erasure.
     """
 
     name: ClassVar[str] = "state_evidence"

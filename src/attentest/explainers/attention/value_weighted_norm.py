@@ -23,7 +23,12 @@ __all__ = ["ValueWeightedNorm"]
 
 @dataclass(frozen=True)
 class ValueWeightedNorm(Explainer):
-    """‖Σ_h α_h,t W_O v_h,t‖ at the site: weights, values and the output's projection together, heads added up first."""
+    """‖Σ_h α_h,t W_O v_h,t‖ at the site: weights, values and the output's projection together, heads added up first.
+
+    For transformers: the length of the vector that a word adds to the output of the attention that is examined,
+    after values and projection. A word with a large weight and a short value adds little; special tokens often are
+    of that kind.
+    """
 
     name: ClassVar[str] = "value_weighted_norm"
     summary: ClassVar[str] = "norm of what the word adds to the attention's output, ‖Σ_h α_h W_O v_h‖"

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer, margin
-from attentest.explainers.gradient.slopes import check_path, differentiable, target_of
+from attentest.explainers.gradient.slopes import AttentionPath, check_path, differentiable, target_of
 from attentest.explainers.shared import Shared
 from attentest.models.subject import Reading, Subject
 
@@ -47,13 +47,18 @@ class OfSlope(Explainer):
 
 @dataclass(frozen=True)
 class Gradient(OfSlope):
-    """|∂ŷ/∂e_t · e_t|, with attention held fixed (detached) or not (full)."""
+    """|∂ŷ/∂e_t · e_t|, with attention held fixed (detached) or not (full).
+
+    How the margin of the predicted class depends on the embedding of token *t*, times that embedding. The gradient
+    is taken of the logit, not of the probability: the order is the same, and it does not vanish where the model is
+    sure.
+    """
 
     name: ClassVar[str] = "gradient"
     summary: ClassVar[str] = "gradient×embedding, |∂ŷ/∂e_t · e_t|"
     reference: ClassVar[str] = "Jain & Wallace 2019, algorithm 1"
     cost: ClassVar[str] = "one forward and one backward pass"
-    path: str = "detached"
+    path: AttentionPath = "detached"
 
     def of_slope(
         self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]
@@ -64,9 +69,10 @@ class Gradient(OfSlope):
 
 @dataclass(frozen=True)
 class GradientState(Explainer):
-    """|∂ŷ/∂h_t · h_t|: how much the output depends on a *state*, whatever tokens went into it.
+    r"""|∂ŷ/∂h_t · h_t|: how much the output depends on a *state*, whatever tokens went into it.
 
-    The norm of ∂ŷ/∂h_t alone would say nothing new: with attention detached and an affine head it is α_t
+    The same at the states: how the output depends on what attention weighs, whatever tokens went into it. The
+    gradient's norm alone would say nothing new here: with attention detached and an affine head it is $\alpha_t$
     times a constant.
     """
 
@@ -74,7 +80,7 @@ class GradientState(Explainer):
     summary: ClassVar[str] = "gradient×state, |∂ŷ/∂h_t · h_t|"
     reference: ClassVar[str] = "after Jain & Wallace 2019, at the states"
     cost: ClassVar[str] = "one forward and one backward pass"
-    path: str = "detached"
+    path: AttentionPath = "detached"
 
     def __post_init__(self) -> None:
         check_path(self.name, self.path)

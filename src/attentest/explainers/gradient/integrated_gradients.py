@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float64, Int
@@ -14,7 +14,7 @@ from attentest.errors import InputError
 from attentest.explainers.explainer import Attribution, Explainer, margin
 from attentest.explainers.gradient.path_integral import Pieces, Way
 from attentest.explainers.gradient.quadrature import RULES, quadrature
-from attentest.explainers.gradient.slopes import check_baselines, check_path, target_of
+from attentest.explainers.gradient.slopes import AttentionPath, Baselines, check_baselines, check_path, target_of
 from attentest.models.shared_work.lines import Line, line_through
 from attentest.models.subject import Reading, Subject
 
@@ -28,11 +28,16 @@ ASIDE = 0.01
 class IntegratedGradients(Explainer):
     """(e_t − b) · ∫ ∂F/∂e_t along the straight line from the baseline b to the embeddings e; F is the margin.
 
-    Start and end symbols keep their embeddings on the whole way, so the tokens' scores add up to F(e) − F(b). Where
-    they miss it by more than the tolerance, the way is cut into pieces, and those pieces are halved again whose own
-    scores miss the difference between their ends. With the detached path, attention is held at the weights of the
-    text as it stands, and the scores add up to the difference of that function. Points of the way may be read by other
-    code than the model's: what its end misses of the model's own output is added to the certificate's gap.
+    The words fade in from a baseline, and the gradient is collected on the way, so that the scores of a text add up
+    to the difference between its margin and the baseline's. The start and end symbols stay as they are. A trained
+    LSTM may change its mind within a hundredth of the way, where even steps do not see it: texts whose scores do
+    not add up are integrated again, with steps added where they are missed. The certificate gives the gap that is
+    left, with what the end of the way misses of the model's own output, the steps it took, and whether the
+    tolerance was met.
+
+    Where scores miss the difference by more than the tolerance, the way is cut into pieces, and those pieces are
+    halved again whose own scores miss the difference between their ends. With the detached path, attention is held
+    at the weights of the text as it stands, and the scores add up to the difference of that function.
     """
 
     name: ClassVar[str] = "integrated_gradients"
@@ -44,13 +49,23 @@ class IntegratedGradients(Explainer):
         "completeness: the scores add up to F(text) − F(baseline), F(text) the model's own; gap and steps are given"
     )
     signed: ClassVar[bool] = True
-    n_steps: int = 50
-    baselines: str = "zero"
-    method: str = "gausslegendre"
-    path: str = "full"
-    tolerance: float = 1e-4
-    most_steps: int = 1600
-    internal_batch_size: int = 0
+    n_steps: Annotated[int, "Steps that every text gets."] = 50
+    baselines: Baselines = "zero"
+    method: Annotated[
+        str,
+        "Where the steps lie: `gausslegendre`, or evenly, at the `riemann_left`, `riemann_middle` or "
+        "`riemann_right` of each interval.",
+    ] = "gausslegendre"
+    path: AttentionPath = "full"
+    tolerance: Annotated[float, "How far the sum may be off, as a share of the difference, before steps are added."] = (
+        1e-4
+    )
+    most_steps: Annotated[int, "No text gets more steps than this; `1` adds none."] = 1600
+    internal_batch_size: Annotated[
+        int,
+        "Points of the way that go through the model at a time; `0`: as many as memory holds. It does not change "
+        "the scores.",
+    ] = 0
 
     def __post_init__(self) -> None:
         check_path(self.name, self.path)

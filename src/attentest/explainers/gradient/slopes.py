@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
@@ -15,7 +16,14 @@ from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import margin
 from attentest.models.subject import BASELINES, Reading, Subject
 
-__all__ = ["check_baselines", "check_path", "differentiable", "slopes", "target_of"]
+__all__ = ["AttentionPath", "Baselines", "check_baselines", "check_path", "differentiable", "slopes", "target_of"]
+
+Baselines = Annotated[
+    str, "What stands for an absent word: `zero`, `mean` (the mean of all embeddings) or `mask` (the unknown word)."
+]
+AttentionPath = Annotated[
+    str, "`full`: what words do through the attention weights counts too; `detached`: the weights are held fixed."
+]
 
 
 def check_path(explainer: str, path: str) -> None:

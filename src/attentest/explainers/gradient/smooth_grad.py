@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -33,7 +33,9 @@ SMOOTHED: Registry[GradientNorm | GradientXInput] = Registry(
 class SmoothGrad(Explainer):
     """The mean of a gradient method over copies of the text with normal noise on its tokens' embeddings.
 
-    The noise depends on the seed, the instance, the token's place and the copy, and on nothing else.
+    A gradient can jump from one spot to the next; its mean over copies of the text with a little noise on the
+    embeddings is steadier. The noise belongs to the text and the seed, so a text gets the same scores in any batch.
+    The certificate gives the standard error that so many copies leave.
     """
 
     name: ClassVar[str] = "smooth_grad"
@@ -43,11 +45,17 @@ class SmoothGrad(Explainer):
     certifies: ClassVar[tuple[str, ...]] = ("standard_error",)
     checked: ClassVar[str] = "the largest standard error of a token's mean over the noisy copies"
     signed: ClassVar[bool] = True
-    of: str = "gradient_x_input"
-    nt_samples: int = 25
-    stdevs: float = 0.15
-    relative: bool = True
-    seed: int = 0
+    of: Annotated[str, "What is averaged: `gradient_x_input` or `gradient_norm`, with their parameters."] = (
+        "gradient_x_input"
+    )
+    nt_samples: Annotated[int, "Noisy copies of each text."] = 25
+    stdevs: Annotated[float, "The noise's standard deviation."] = 0.15
+    relative: Annotated[
+        bool,
+        "`True`: the deviation is a share of the range of the text's embeddings, as in the paper; `False`: it is a "
+        "number, as in captum.",
+    ] = True
+    seed: Annotated[int, "Another seed, other noise."] = 0
 
     def __post_init__(self) -> None:
         SMOOTHED.parse(self.of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Int
@@ -22,7 +22,11 @@ __all__ = ["Deletion"]
 
 @dataclass(frozen=True)
 class Deletion(Explainer):
-    """F(x) − F(x without token t), the sequence encoded again without it: leave-one-out with its sign."""
+    """F(x) − F(x without token t), the sequence encoded again without it: leave-one-out with its sign.
+
+    As `leave_one_out`, with a sign: token *t* is taken out and the rest is encoded again. Positive scores: the
+    class loses by it.
+    """
 
     name: ClassVar[str] = "deletion"
     summary: ClassVar[str] = "what the class loses when the token is deleted and the rest encoded again"
@@ -30,7 +34,7 @@ class Deletion(Explainer):
     cost: ClassVar[str] = "T forward passes, shared prefixes computed once"
     checked: ClassVar[str] = "a sample against encoding each shortened text by itself"
     signed: ClassVar[bool] = True
-    output: str = "margin"
+    output: Annotated[str, "What the class loses: `margin` (log-odds) or `probability`."] = "margin"
 
     def __post_init__(self) -> None:
         check_output(self.name, self.output)

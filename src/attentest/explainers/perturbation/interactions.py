@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.erasure import check_erasure, erased
 from attentest.explainers.explainer import margin
-from attentest.explainers.gradient.slopes import check_baselines, differentiable, target_of
+from attentest.explainers.gradient.slopes import Baselines, check_baselines, differentiable, target_of
 from attentest.models.copies import copies
 from attentest.models.subject import Reading, Subject
 from attentest.registry import Registry
@@ -62,6 +62,9 @@ class Interaction(ABC):
 class PairwiseOcclusion(Interaction):
     """F(x) − F(x without i) − F(x without j) + F(x without both); on the diagonal, F(x) − F(x without i).
 
+    The plainest question: is erasing both tokens more, or less, than erasing the one and erasing the other? What is
+    measured is the margin of the class, so it is zero for every pair of a model that adds its words up.
+
     Where erasing a pair leaves nothing to attend to (``delete`` in a text of two tokens), it is not a number.
     """
 
@@ -69,7 +72,7 @@ class PairwiseOcclusion(Interaction):
     summary: ClassVar[str] = "what erasing two tokens does beyond erasing each of them"
     reference: ClassVar[str] = "the mixed difference of leave-one-out (Li et al. 2016)"
     cost: ClassVar[str] = "T(T + 1)/2 + 1 forward passes"
-    erasure: str = "delete"
+    erasure: Annotated[str, "How tokens are erased: `delete`, `mask`, `zero`, `mean` or `zero_attention`."] = "delete"
 
     def __post_init__(self) -> None:
         check_erasure(self.erasure)
@@ -103,19 +106,23 @@ class PairwiseOcclusion(Interaction):
 class IntegratedHessians(Interaction):
     """Integrated gradients of integrated gradients: Γ_ij = ∫∫ ab ∂²F/∂s_i∂s_j da db, at s = ab on the line to x.
 
-    All pairs and the diagonal, which has the tokens' own terms too, add up to F(x) − F(baseline). Both integrals are
-    one, since only ab enters: ∫ g(ab) = ∫ −ln(t) g(t) dt. A ReLU has its curvature in a kink that no Hessian
-    sees: there the sum misses whatever the steps, and the certificate says by how much.
+    All pairs, and what every token does by itself, add up to the
+    difference between the text and a text without words; the certificate says how nearly. A ReLU has its curvature
+    in a kink that no second derivative sees, so there the sum misses.
+
+    Both integrals are one, since only ab enters: ∫ g(ab) = ∫ −ln(t) g(t) dt.
     """
 
     name: ClassVar[str] = "integrated_hessians"
     summary: ClassVar[str] = "second derivatives integrated from a baseline; all pairs add up"
     reference: ClassVar[str] = "Janizek et al. 2021"
     cost: ClassVar[str] = "n_steps forward passes, and T + 1 backward passes for each; more where they miss"
-    n_steps: int = 32
-    baselines: str = "zero"
-    tolerance: float = 0.001
-    most_steps: int = 512
+    n_steps: Annotated[int, "Points on the way from the baseline."] = 32
+    baselines: Baselines = "zero"
+    tolerance: Annotated[
+        float, "A text whose scores miss the difference by a larger share gets twice the points, as long as that helps."
+    ] = 0.001
+    most_steps: Annotated[int, "No text gets more points than this."] = 512
 
     def __post_init__(self) -> None:
         check_baselines(self.name, self.baselines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Bool, Float64, Int
@@ -13,7 +13,7 @@ from attentest.data.batches import Batch
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.gradient.slopes import check_baselines, target_of
+from attentest.explainers.gradient.slopes import Baselines, check_baselines, target_of
 from attentest.explainers.perturbation.coalitions import (
     every_subset,
     explained_share,
@@ -33,8 +33,13 @@ __all__ = ["KernelShap"]
 class KernelShap(Explainer):
     """φ minimising Σ w(S)·(F(S) − F(∅) − Σ_{t∈S} φ_t)² with Σ φ = F(text) − F(∅), w the Shapley kernel.
 
-    Texts with so few tokens that every coalition can be asked (2^T − 2 ≤ n_samples) get their exact Shapley values.
-    The others get coalitions drawn by the kernel, each with its complement.
+    A token's Shapley value: what it adds to the margin, on average over all orders in which the words could come
+    in. Scores are made to add up to the difference between the text and one without words. For short texts every
+    combination of words is asked, and the values are exact; for longer ones combinations are drawn. The certificate
+    says which, and how well additive scores fit (R², adjusted for the number of words where combinations are drawn;
+    none where there are too few samples for so many words).
+
+    Combinations are drawn by the Shapley kernel, each with its complement.
     """
 
     name: ClassVar[str] = "kernel_shap"
@@ -44,10 +49,12 @@ class KernelShap(Explainer):
     certifies: ClassVar[tuple[str, ...]] = ("completeness_gap", "fit", "exact")
     checked: ClassVar[str] = "whether every coalition was asked (exact); how well additive scores fit (adjusted R²)"
     signed: ClassVar[bool] = True
-    n_samples: int = 500
-    baselines: str = "zero"
-    output: str = "margin"
-    seed: int = 0
+    n_samples: Annotated[
+        int, "Combinations of each text's words; texts of at most log₂(n_samples + 2) words need no more to be exact."
+    ] = 500
+    baselines: Baselines = "zero"
+    output: Annotated[str, "What is shared out: `margin` (log-odds) or `probability`."] = "margin"
+    seed: Annotated[int, "Another seed, other combinations."] = 0
 
     def __post_init__(self) -> None:
         check_baselines(self.name, self.baselines)

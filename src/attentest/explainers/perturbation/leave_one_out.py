@@ -23,7 +23,11 @@ BUDGET = {"cpu": 30_000, "cuda": 2_500_000}
 
 @dataclass(frozen=True)
 class LeaveOneOut(Explainer):
-    """TVD(ŷ(x), ŷ(x without token t)), the sequence encoded again without it."""
+    """TVD(ŷ(x), ŷ(x without token t)), the sequence encoded again without it.
+
+    Token *t* is really taken out of the text and the rest is encoded again, so its traces in all other states are
+    gone too. This asks about the *token*.
+    """
 
     name: ClassVar[str] = "leave_one_out"
     summary: ClassVar[str] = "change of the prediction when the token is deleted and the rest encoded again"

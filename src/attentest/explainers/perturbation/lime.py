@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Bool, Float64, Int
@@ -13,7 +13,7 @@ from attentest.data.batches import Batch
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.gradient.slopes import check_baselines, target_of
+from attentest.explainers.gradient.slopes import Baselines, check_baselines, target_of
 from attentest.explainers.perturbation.coalitions import explained_share, outputs_of, rows_at_once, subsets
 from attentest.explainers.perturbation.drops import check_output
 from attentest.measures.chance import uniforms
@@ -25,6 +25,11 @@ __all__ = ["Lime"]
 @dataclass(frozen=True)
 class Lime(Explainer):
     """Weighted ridge regression of the output on which tokens are there.
+
+    Many copies of the text, with random words replaced by a baseline, are shown to the model, and a linear model is
+    fitted to what it says of them; copies near the text count most. The scores are its coefficients. The
+    certificate says how well the linear model fits (R², adjusted for the number of words; none where there are too
+    few samples for so many words): where it fits badly, so do the scores.
 
     The first sample is the whole text; in the others 1 … T tokens, uniformly many, are gone. A sample counts
     exp(−d²/(2·kernel_width²)), d its cosine distance from the whole text: a width of 0.25 is the original's 25 on
@@ -38,12 +43,12 @@ class Lime(Explainer):
     certifies: ClassVar[tuple[str, ...]] = ("fit",)
     checked: ClassVar[str] = "how well the linear model fits (weighted R², adjusted for the number of words)"
     signed: ClassVar[bool] = True
-    n_samples: int = 500
-    kernel_width: float = 0.25
-    alpha: float = 1.0
-    baselines: str = "zero"
-    output: str = "margin"
-    seed: int = 0
+    n_samples: Annotated[int, "Copies of each text."] = 500
+    kernel_width: Annotated[float, "How fast a copy counts less as words are missing."] = 0.25
+    alpha: Annotated[float, "How strongly coefficients are held near zero (ridge regression)."] = 1.0
+    baselines: Baselines = "zero"
+    output: Annotated[str, "What is fitted: `margin` (log-odds) or `probability`."] = "margin"
+    seed: Annotated[int, "Another seed, other copies."] = 0
 
     def __post_init__(self) -> None:
         check_baselines(self.name, self.baselines)

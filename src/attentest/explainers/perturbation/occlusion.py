@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float64, Int
@@ -13,7 +13,7 @@ from attentest.data.batches import Batch
 from attentest.explainers.budget import in_slices
 from attentest.explainers.erasure import erased
 from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.gradient.slopes import check_baselines, target_of
+from attentest.explainers.gradient.slopes import Baselines, check_baselines, target_of
 from attentest.explainers.perturbation.drops import check_output, output_of
 from attentest.measures.packing import by_length
 from attentest.models.copies import copies
@@ -28,15 +28,20 @@ BUDGET = {"cpu": 150_000, "cuda": 6_000_000}
 
 @dataclass(frozen=True)
 class Occlusion(Explainer):
-    """F(x) − F(x with the baseline in place of e_t); the text keeps its length."""
+    """F(x) − F(x with the baseline in place of e_t); the text keeps its length.
+
+    The text keeps its length, but token *t* says nothing: its embedding is replaced. What the class loses is the
+    score; where it gains, the score is negative. No text a model was trained on has such a gap, so the answer
+    depends on what stands in it.
+    """
 
     name: ClassVar[str] = "occlusion"
     summary: ClassVar[str] = "what the class loses when the token's embedding is replaced by an empty one"
     reference: ClassVar[str] = "Zeiler & Fergus 2014; Li et al. 2016"
     cost: ClassVar[str] = "T forward passes, what the replacement leaves unchanged computed once"
     signed: ClassVar[bool] = True
-    baselines: str = "zero"
-    output: str = "margin"
+    baselines: Baselines = "zero"
+    output: Annotated[str, "What the class loses: `margin` (log-odds) or `probability`."] = "margin"
 
     def __post_init__(self) -> None:
         check_baselines(self.name, self.baselines)

@@ -19,11 +19,13 @@ __all__ = ["StateErasure", "erasure_effect"]
 
 @dataclass(frozen=True)
 class StateErasure(Explainer):
-    """TVD(ŷ, ŷ with α_t = 0 and the others renormalised), encodings held fixed.
+    r"""TVD(ŷ, ŷ with α_t = 0 and the others renormalised), encodings held fixed.
 
-    Beside leave-one-out it tells states and tokens apart: a *state* is erased here, a *token* there. Where no
-    state knows of other tokens (the average encoder) the two are the same. It has α_t as a factor, so agreement
-    with attention tells whether weights decide which states count, not whether they are the right ones.
+    The encodings stay as they are; state *t* gets no weight and the other weights are scaled up to sum to one. This
+    asks about the *state*, and says what it does *as weighted*: the effect has $\alpha_t$ as a factor, so that
+    agreement with attention is no praise of attention.
+
+    Where no state knows of other tokens (the average encoder), it equals leave-one-out.
     """
 
     name: ClassVar[str] = "state_erasure"

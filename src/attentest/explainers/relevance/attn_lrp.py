@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -33,8 +33,21 @@ CONSERVED = 1e-3
 class AttnLRP(Explainer):
     """Gradient × input with other slopes: the factors of a product get half each, norms' divisors are held fixed.
 
-    What is handed out is the target's logit less its rivals', as by ``lrp``, or its logit. Words, special tokens, other
-    texts, positions, biases and the softmax's constants share it without rest; ε is 0, so that sums keep nothing.
+    For transformers: the output is handed back through all layers, by the rules of AttnLRP (Achtibat et al. 2024).
+    A sum hands it back in proportion; of a product, as of queries and keys, of weights and values, or of the two
+    branches of a gated layer, each factor gets half; the divisor of a norm gets nothing; an activation hands on all
+    it is given; the softmax hands back by its own slope. What is handed out is the target's logit minus the other
+    classes' (for two classes, the margin). Positive scores speak for the class, negative ones against it.
+
+    Not all of it comes down to the words. Biases (`bias`), the embeddings of positions and of types of text and, in
+    models such as T5, the word that the decoder begins with (`positions`), special tokens (`symbols`), a prompt or
+    second text (`other_text`) and the constants that the softmax's rule leaves (`softmax`) keep their shares. The
+    certificate has each of them as a share of the output, and they are often large, with opposite signs: the scores
+    rank words, and are not shares of the prediction. With the words' scores they add up to the output, which is
+    checked for every text.
+
+    The rules see every operation that torch is asked for, so no part of a model is skipped silently: where one has
+    no rule, or the sum fails, the model is refused. ε is 0, and no sum keeps anything for itself.
     """
 
     name: ClassVar[str] = "attn_lrp"
@@ -50,7 +63,11 @@ class AttnLRP(Explainer):
     )
     signed: ClassVar[bool] = True
     needs: ClassVar[tuple[type, ...]] = (Pretrained,)
-    output: str = "margin"
+    output: Annotated[
+        str,
+        "What is handed out: `margin`, the target's logit minus the other classes', or `logit`, the target's alone, "
+        "as in the paper.",
+    ] = "margin"
 
     def __post_init__(self) -> None:
         if self.output not in ("margin", "logit"):

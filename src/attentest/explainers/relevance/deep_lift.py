@@ -12,7 +12,14 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution, margin
-from attentest.explainers.gradient.slopes import check_baselines, check_path, differentiable, target_of
+from attentest.explainers.gradient.slopes import (
+    AttentionPath,
+    Baselines,
+    check_baselines,
+    check_path,
+    differentiable,
+    target_of,
+)
 from attentest.explainers.relevance.lrp import Replaying, joined, texts_at_once
 from attentest.models.networks.signals import Difference, log_sum_exp
 from attentest.models.subject import Reading, Subject
@@ -24,7 +31,11 @@ __all__ = ["DeepLift"]
 class DeepLift(Replaying):
     """The rescale rule; a product's difference is shared by Shapley's rule, so that nothing is lost in an LSTM.
 
-    Start and end symbols stay as they are, so the scores of the real tokens alone add up to the difference.
+    The text is compared with one whose words are replaced by the baseline, and the difference of the two outputs is
+    handed back to the words. Every nonlinearity passes it on in the proportion Δoutput/Δinput. An LSTM and
+    attention also multiply; there, each factor gets its difference times the mean of the other (its Shapley value),
+    so that the scores add up to the difference exactly. Softmax is taken apart into exponentials, a sum and a
+    logarithm. The start and end symbols stay as they are.
     """
 
     name: ClassVar[str] = "deep_lift"
@@ -34,8 +45,8 @@ class DeepLift(Replaying):
     certifies: ClassVar[tuple[str, ...]] = ("summation_gap",)
     checked: ClassVar[str] = "summation to delta: the scores add up to the difference of the margins"
     signed: ClassVar[bool] = True
-    baselines: str = "zero"
-    path: str = "full"
+    baselines: Baselines = "zero"
+    path: AttentionPath = "full"
 
     def __post_init__(self) -> None:
         check_baselines(self.name, self.baselines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -34,8 +34,13 @@ class Replaying(Explainer, ABC):
 class LRP(Replaying):
     """The ε-rule through sums, everything to the signal and nothing to gates and attention weights.
 
-    The relevance that is handed out is the target's logit less its rivals', each rival weighted by its probability
-    among them; for two classes that is the margin. Words, start and end symbols, biases and ε share it without rest.
+    The output is handed back through the network, layer by layer, until it lies on the words: at every sum, each
+    summand gets the share it had in the sum. Gates and attention weights get nothing, the values that they let
+    through get everything. What is handed out is the target's logit minus the other classes' (for two classes, the
+    margin). Biases, the start and end symbols and the small ε keep a part of it; the certificate says how much each
+    of them kept, and that nothing else is missing. Positive scores speak for the class, negative ones against it.
+
+    The other classes' logits are weighted by their probabilities among them.
     """
 
     name: ClassVar[str] = "lrp"
@@ -45,8 +50,16 @@ class LRP(Replaying):
     certifies: ClassVar[tuple[str, ...]] = ("conservation_gap", "absorbed_bias", "absorbed_epsilon", "absorbed_symbols")
     checked: ClassVar[str] = "conservation: the shares of words, symbols, biases and ε add up to the output"
     signed: ClassVar[bool] = True
-    epsilon: float = 0.001
-    bias: str = "absorbs"
+    epsilon: Annotated[
+        float,
+        "A little that is added to every sum, so that sums near zero do not hand out huge shares; it keeps what "
+        "falls to it.",
+    ] = 0.001
+    bias: Annotated[
+        str,
+        "`absorbs`: a bias keeps its share, as in the papers. `omitted`: its share goes to the inputs too; scores "
+        "grow large where inputs cancel out.",
+    ] = "absorbs"
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Shaped
@@ -89,7 +89,11 @@ class Attention(ABC):
 
 @dataclass(frozen=True)
 class Additive(Attention):
-    """Bahdanau's: v·tanh(W h + b), W halving the state (Jain & Wallace)."""
+    r"""Bahdanau's: v·tanh(W h + b), W halving the state (Jain & Wallace).
+
+    The default. Energies $v \cdot \tanh(W h_t + U q + b)$, where $q$ is the second text's state, if there is one;
+    then a softmax over real tokens.
+    """
 
     name: ClassVar[str] = "additive"
 
@@ -100,13 +104,21 @@ class Additive(Attention):
 
 @dataclass(frozen=True)
 class ScaledDot(Attention):
-    """Dot product with a learned query, or with the given one; as it is, scaled."""
+    r"""Dot product with a learned query, or with the given one; as it is, scaled.
+
+    Energies $q \cdot h_t / \sqrt{m}$ with one learned query $q$ for single texts, $q \cdot W h_t / \sqrt{m}$ with
+    the second text's state for pairs and with the decoder's for translations, then a softmax over real tokens.
+    """
 
     name: ClassVar[str] = "dot"
-    #: Divided by the square root of the state's size; Luong et al. do not.
-    scaled: bool = True
-    #: A given query meets a map of the states ("general" in Luong et al.), or the states themselves ("dot").
-    mapped: bool = True
+    scaled: Annotated[
+        bool, "Whether energies are divided by $\\sqrt{m}$, the root of the states' size; Luong et al. (2015) do not."
+    ] = True
+    mapped: Annotated[
+        bool,
+        'Whether $W$ stands between query and states (Luong\'s "general"); without it ("dot") both must have the '
+        "same size, so single texts, which have no query, need it.",
+    ] = True
 
     def build(self, size: int, query: int | None = None) -> AttentionNetwork:
         """A query vector."""
@@ -118,7 +130,11 @@ class ScaledDot(Attention):
 
 @dataclass(frozen=True)
 class Uniform(Attention):
-    """Every real token weighs the same: attention switched off, in training too (Wiegreffe & Pinter)."""
+    """Every real token weighs the same: attention switched off, in training too (Wiegreffe & Pinter).
+
+    Not a challenge but a model: it is trained under uniform attention, so its accuracy tells whether the task needs
+    attention at all. (The challenge `uniform` replaces the weights only at inference.)
+    """
 
     name: ClassVar[str] = "uniform"
 
@@ -131,7 +147,9 @@ class Uniform(Attention):
 class Random(Attention):
     """Weights drawn from U(0, 1) and normalised, in training and after (Vashishth et al.).
 
-    Training draws anew in every pass; a trained model gives a text the same weights whenever it reads it.
+    Not a challenge but a model: it is trained under weights drawn from U(0, 1), drawn anew whenever it reads a
+    text. After training a text keeps the weights that it was once given. (The challenge `random_weights` replaces
+    trained weights only when predicting.)
     """
 
     name: ClassVar[str] = "random"

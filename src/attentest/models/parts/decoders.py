@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -81,11 +81,18 @@ class Recurrent(Decoder):
 
 @dataclass(frozen=True)
 class Bahdanau(Recurrent):
-    """A GRU that asks with its last state and takes the context in (Bahdanau et al. 2015)."""
+    """A GRU that asks with its last state and takes the context in (Bahdanau et al. 2015).
+
+    The default. It looks at the text with the state it is in, takes what it saw into the next state together with
+    the last word, and writes from state, sight and last word. It has one attention, so there is one thing to show.
+    The text is read by `--encoder`; the weights are `--attention`'s.
+    """
 
     name: ClassVar[str] = "bahdanau"
-    hidden: int = 256
-    dropout: float = 0.3
+    hidden: Annotated[int, "Numbers in the state that asks and writes."] = 256
+    dropout: Annotated[
+        float, "The share of what the output layer sees, and of what it gives, that is left out at random in training."
+    ] = 0.3
 
     def __post_init__(self) -> None:
         _check(self)
@@ -99,13 +106,25 @@ class Bahdanau(Recurrent):
 class Luong(Recurrent):
     """An LSTM that asks with its new state; tanh(W [context; state]) is the output, if ``feeding`` also the next input.
 
-    Luong et al. 2015, global attention: dot(scaled=False, mapped=False) or, "general", dot(scaled=False).
+    It steps on first, with an LSTM, and looks at the text with its new state; what it saw and the state together
+    are the output. For their scores use `--attention "dot(scaled=False, mapped=False)"` ("dot") or `--attention
+    "dot(scaled=False)"` ("general").
     """
 
     name: ClassVar[str] = "luong"
-    hidden: int = 256
-    dropout: float = 0.3
-    feeding: bool = True
+    hidden: Annotated[
+        int,
+        "Numbers in the state that asks and writes; those of the text's states where nothing maps between them "
+        "(`mapped=False`).",
+    ] = 256
+    dropout: Annotated[
+        float, "The share of what the output layer sees, and of what it gives, that is left out at random in training."
+    ] = 0.3
+    feeding: Annotated[
+        bool,
+        'Whether the last output is read with the next word ("input feeding"), so that a step knows where the last '
+        "ones looked.",
+    ] = True
 
     def __post_init__(self) -> None:
         _check(self)
@@ -119,15 +138,27 @@ class Luong(Recurrent):
 class Transformer(Decoder):
     """Layers of self-attention that attend to a text read by as many such layers (Vaswani et al. 2017).
 
-    The defaults are for small corpora, such as Multi30k; parts are normalised before, not after, they are computed.
+    Layers of self-attention read the text, and as many layers write, each of them attending to it with several
+    heads at once. There is no single attention to show, so an audit looks at one head: `--site "cross 4.1"` is the
+    first head of the fourth layer. Without `--site` it is the first head of the last layer. Replaced weights are
+    that head's, at one step; when `bleu` replaces weights, it does so in every layer and head. The text is read
+    without a recurrent encoder: leave out `--encoder`, `--attention` (or use `uniform` or `random`, for all heads)
+    and `--embedding`. Unless you say otherwise it is trained for up to 40 epochs on batches of 128 texts, at a
+    learning rate that rises to 0.001 over 2,000 steps and then falls. The size is for small corpora, such as
+    Multi30k.
+
+    Parts are normalised before, not after, they are computed.
     """
 
     name: ClassVar[str] = "transformer"
-    layers: int = 4
-    heads: int = 4
-    hidden: int = 256
-    feedforward: int = 1024
-    dropout: float = 0.3
+    layers: Annotated[int, "Layers that read, and as many that write."] = 4
+    heads: Annotated[int, "Heads of every attention, side by side; `hidden` is a multiple of them."] = 4
+    hidden: Annotated[int, "Numbers in a state and in an embedding."] = 256
+    feedforward: Annotated[int, "Numbers in the middle of the network that ends every layer."] = 1024
+    dropout: Annotated[
+        float,
+        "The share of embeddings, and of what every part of a layer adds, that is left out at random in training.",
+    ] = 0.3
 
     def __post_init__(self) -> None:
         _check(self)
@@ -148,7 +179,10 @@ class Transformer(Decoder):
 
 @dataclass(frozen=True)
 class TransformerBase(Transformer):
-    """The Transformer in the size that Vaswani et al. call base."""
+    """The Transformer in the size that Vaswani et al. call base.
+
+    Like `transformer`, for millions of sentences, not for thousands.
+    """
 
     name: ClassVar[str] = "transformer_base"
     layers: int = 6

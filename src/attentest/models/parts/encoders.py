@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -27,10 +27,14 @@ __all__ = ["ENCODERS", "Average", "BiGRU", "BiLSTM", "Convolution", "Encoder", "
 
 @dataclass(frozen=True)
 class BiLSTM(Encoder):
-    """Bidirectional LSTM."""
+    """Bidirectional LSTM.
+
+    Every state has read the whole text, from both ends. The usual model of the debate, and the one whose states may
+    be far from the tokens below them.
+    """
 
     name: ClassVar[str] = "bilstm"
-    hidden: int = 128
+    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many."] = 128
 
     def build(self, embedding: int) -> EncoderNetwork:
         """Two LSTMs, one on reversed input."""
@@ -40,11 +44,16 @@ class BiLSTM(Encoder):
 
 @dataclass(frozen=True)
 class Convolution(Encoder):
-    """Convolutions of several widths, ReLU (the paper has 64 filters of each width, its code 32)."""
+    """Convolutions of several widths, ReLU (the paper has 64 filters of each width, its code 32).
+
+    Every state has read its own token and its near neighbours: three to each side with the default widths.
+    """
 
     name: ClassVar[str] = "convolution"
-    filters: int = 64
-    widths: tuple[int, ...] = (1, 3, 5, 7)
+    filters: Annotated[int, "Filters of each width."] = 64
+    widths: Annotated[
+        tuple[int, ...], "Widths of the windows, in tokens; odd, so that state *t* stands over token *t*."
+    ] = (1, 3, 5, 7)
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One convolution per width."""
@@ -56,11 +65,15 @@ class Convolution(Encoder):
 
 @dataclass(frozen=True)
 class Average(Encoder):
-    """A linear layer on every token by itself, no context (paper: 256 and ReLU; its code: 128 and tanh)."""
+    """A linear layer on every token by itself, no context (paper: 256 and ReLU; its code: 128 and tanh).
+
+    Every state has read its own token and nothing else, so erasing a state and deleting its token are the same. A
+    control: with it, what attention says of states it says of tokens.
+    """
 
     name: ClassVar[str] = "average"
-    hidden: int = 256
-    activation: str = "relu"
+    hidden: Annotated[int, "Numbers in a state."] = 256
+    activation: Annotated[str, "`relu` (the paper's text) or `tanh` (its released code)."] = "relu"
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One linear layer."""
@@ -72,7 +85,11 @@ class Average(Encoder):
 
 @dataclass(frozen=True)
 class NoEncoder(Encoder):
-    """No encoder: attention weighs the embeddings themselves (Serrano & Smith)."""
+    """No encoder: attention weighs the embeddings themselves (Serrano & Smith).
+
+    No encoder: attention weighs the word embeddings themselves, and nothing lies between a weight and its token. In
+    a hierarchical model the sentences are not encoded either.
+    """
 
     name: ClassVar[str] = "none"
 

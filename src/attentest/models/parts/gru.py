@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -18,10 +18,14 @@ __all__ = ["BiGRU", "BiGRUNetwork"]
 
 @dataclass(frozen=True)
 class BiGRU(Encoder):
-    """Bidirectional GRU (Serrano & Smith: 50 units in each direction)."""
+    """Bidirectional GRU (Serrano & Smith: 50 units in each direction).
+
+    Like `bilstm`, every state has read the whole text from both ends, with gated recurrent units in place of LSTMs:
+    Serrano & Smith's recurrent encoder.
+    """
 
     name: ClassVar[str] = "bigru"
-    hidden: int = 50
+    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many."] = 50
 
     def build(self, embedding: int) -> EncoderNetwork:
         """Two GRUs, one on reversed input."""

@@ -47,7 +47,10 @@ class Head(ABC):
 
 @dataclass(frozen=True)
 class OneSigmoid(Head):
-    """One output and a sigmoid, for two classes (Jain & Wallace)."""
+    r"""One output and a sigmoid, for two classes (Jain & Wallace).
+
+    The default for two classes. Its logits are shown as $(0, z)$, whose softmax is $(1-\sigma(z), \sigma(z))$.
+    """
 
     name: ClassVar[str] = "sigmoid"
 
@@ -60,7 +63,12 @@ class OneSigmoid(Head):
 
 @dataclass(frozen=True)
 class Softmax(Head):
-    """One output per class and a softmax; of a pair it sees the context alone (Vashishth et al.)."""
+    """One output per class and a softmax; of a pair it sees the context alone (Vashishth et al.).
+
+    The default for more than two classes. Of a pair it sees nothing but the weighted first text, as in Vashishth et
+    al. (2019): the second text reaches the output through the weights alone, and under uniform ones not at all.
+    Compare with `joint` before you say that a model needs its attention.
+    """
 
     name: ClassVar[str] = "softmax"
 
@@ -71,7 +79,11 @@ class Softmax(Head):
 
 @dataclass(frozen=True)
 class Joint(Head):
-    """W c + U q + b: sees the query beside the context, and stays affine in the context, so exact results hold."""
+    """W c + U q + b: sees the query beside the context, and stays affine in the context, so exact results hold.
+
+    For pairs, the default: $W c + U q + b$ with the context $c$ and the second text's state $q$. It sees the second
+    text with or without attention, and is affine in the context, so that what is exact stays exact.
+    """
 
     name: ClassVar[str] = "joint"
     sees_query: ClassVar[bool] = True
@@ -83,7 +95,11 @@ class Joint(Head):
 
 @dataclass(frozen=True)
 class JointTanh(Head):
-    """W₂·tanh(W_p c + W_q q), the hidden layer half as wide as the context (Jain & Wallace's for pairs)."""
+    r"""W₂·tanh(W_p c + W_q q), the hidden layer half as wide as the context (Jain & Wallace's for pairs).
+
+    For pairs, as Jain & Wallace had it: $W_2 \tanh(W_p c + W_q q)$. It is not affine in the context, so adversaries
+    are searched for, not proved.
+    """
 
     name: ClassVar[str] = "joint_tanh"
     sees_query: ClassVar[bool] = True

@@ -18,7 +18,8 @@ from captum.attr import FeatureAblation, InputXGradient
 from rich.console import Console
 from rich.table import Table
 
-from attentest.challenges import CHALLENGES, Examination
+from attentest.challenges import CHALLENGES
+from attentest.challenges.challenge import Examination
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpora import CORPORA
 from attentest.data.vocabulary import Vocabulary

@@ -23,7 +23,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentest.challenges import Examination
+from attentest.challenges.challenge import Examination
 from attentest.challenges.flip_sets.examine import SCORED, FlipSets
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpora import CORPORA

@@ -16,7 +16,7 @@ import typer
 
 from attentest import errors
 from attentest.catalogue import REGISTRIES
-from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.challenges import CHALLENGES
 from attentest.cli.main import app
 from attentest.data.catalog.presets import USUAL, with_preset
 from attentest.data.corpora.declared import Declared, Expected
@@ -27,7 +27,7 @@ from attentest.report.readings import READINGS
 from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.runs.presets import PRESETS
 from attentest.store.findings import Measure
-from attentest.tasks import TASKS
+from attentest.tasks import DEFAULT, TASKS
 from attentest.training.loop import Training
 from attentest.words import about, first_line, words_of
 

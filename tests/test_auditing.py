@@ -7,12 +7,12 @@ import pytest
 
 import attentest
 from attentest.auditing import describe_audit, describe_run, expected_cost
-from attentest.challenges import DEFAULT, THOROUGH
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import AttentestError, InputError
 from attentest.models.parts.heads import Joint, JointTanh
 from attentest.progress import Silent
 from attentest.runs.questions import Questions
+from attentest.tasks import DEFAULT, THOROUGH
 
 pytestmark = pytest.mark.slow
 

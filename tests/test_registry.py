@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import ClassVar
@@ -10,7 +12,8 @@ import pytest
 from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
-from attentest.registry import Registry, Table, name_in_words, text_of
+from attentest.explainers.explainer import Explainer
+from attentest.registry import Registry, Table, classes_below, name_in_words, text_of
 
 
 @dataclass(frozen=True)
@@ -101,3 +104,20 @@ def test_no_two_explainers_have_the_same_name_in_words():
         assert len(set(named)) == len(named)
         assert not any(set(name) & set("_='") for name in named)
     assert len({name_in_words(name) for name in EXPLAINERS}) == len(EXPLAINERS)
+
+
+def test_what_a_package_defines_is_found_and_made_when_it_is_asked_for():
+    made = []
+    things: Registry[Thing] = Registry("thing", lambda: made.append(1) or {"thing": Thing})
+    assert not made
+    assert (list(things), things.is_own("thing"), made) == (["thing"], True, [1])
+    assert list(CHALLENGES) == sorted(CHALLENGES)
+    for name, cls in CHALLENGES.items():
+        assert (cls.name, cls.__module__) == (name, f"attentest.challenges.{name}.examine")
+    below = classes_below("attentest.explainers", Explainer)
+    assert {*below} == {*EXPLAINERS}
+
+
+def test_the_table_of_challenges_needs_no_torch_before_it_is_asked():
+    code = "import sys; from attentest.challenges import CHALLENGES; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 import attentest
 from attentest.auditing import describe_audit
-from attentest.challenges import DEFAULT
 from attentest.cli.main import app
 from attentest.errors import InputError, NotApplicable
 from attentest.explaining import explain, explain_translation
@@ -23,7 +22,7 @@ from attentest.report.answer import LINES
 from attentest.report.page import page
 from attentest.store.findings import FindingsWriter
 from attentest.store.folder import RunFolder
-from attentest.tasks import TASKS
+from attentest.tasks import DEFAULT, TASKS
 
 pytestmark = pytest.mark.slow
 

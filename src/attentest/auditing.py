@@ -9,7 +9,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from attentest.challenges import DEFAULT
 from attentest.durations import seconds_of
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
@@ -24,7 +23,7 @@ from attentest.runs.trained import device_named
 from attentest.store.folder import RunFolder
 from attentest.studies.plan import Planned, costs
 from attentest.studies.study import Cell
-from attentest.tasks import TASKS
+from attentest.tasks import DEFAULT, TASKS
 
 if TYPE_CHECKING:
     import pandas

@@ -1,6 +1,7 @@
-"""A registry is a visible table from names to frozen values, open to entry points.
+"""A registry is a table from names to frozen values, open to entry points.
 
-A value's text is its identity and its command-line syntax: ``adversary(epsilon=0.05)``.
+It is written down, or found: what a package's modules define is in it, and nobody lists them. A value's text is its
+identity and its command-line syntax: ``adversary(epsilon=0.05)``.
 """
 
 from __future__ import annotations
@@ -8,14 +9,27 @@ from __future__ import annotations
 import ast
 import dataclasses
 import difflib
+import importlib
+import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from importlib.metadata import entry_points
+from types import ModuleType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from attentest.errors import InputError, UnknownName
 
-__all__ = ["Named", "Registry", "Table", "name_in_words", "parameters_of", "text_of"]
+__all__ = [
+    "Named",
+    "Registry",
+    "Table",
+    "classes_below",
+    "modules_below",
+    "name_in_words",
+    "parameters_of",
+    "text_of",
+]
 
 #: Names that people do not write as their parts would have it.
 SPELLED = {"leave one out": "leave-one-out"}
@@ -74,39 +88,70 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default
 
 
-class Table(Mapping[str, T], Generic[T]):
-    """Names to values, with those of other packages' entry points; attentest's own names win."""
+def modules_below(package: str, called: str = "") -> Iterator[ModuleType]:
+    """The modules of a package and of the packages in it, in the order of their names; only those ``called`` so."""
+    folder = importlib.import_module(package).__path__
+    for found in sorted(pkgutil.iter_modules(folder, f"{package}."), key=lambda found: found.name):
+        if found.ispkg:
+            yield from modules_below(found.name, called)
+        elif not called or found.name.endswith(f".{called}"):
+            yield importlib.import_module(found.name)
 
-    def __init__(self, kind: str, table: Mapping[str, T], plural: str = "") -> None:
+
+def classes_below(package: str, base: type[Any], called: str = "") -> dict[str, type[Any]]:
+    """The subclasses with a name of their own that these modules define, by their names."""
+    defined = (
+        value
+        for module in modules_below(package, called)
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    )
+    return {vars(cls)["name"]: cls for cls in defined if issubclass(cls, base) and "name" in vars(cls)}
+
+
+class Table(Mapping[str, T], Generic[T]):
+    """Names to values, with those of other packages' entry points; attentest's own names win.
+
+    A table that is a function is made when it is first asked for something.
+    """
+
+    def __init__(self, kind: str, table: Mapping[str, T] | Callable[[], Mapping[str, T]], plural: str = "") -> None:
         self.kind = kind
         self.plural = plural or f"{kind}s"
-        self._table = dict(table)
-        self._plugins: dict[str, T] | None = None
+        self._given = table
 
+    @cached_property
+    def own(self) -> dict[str, T]:
+        """Those of attentest itself."""
+        return dict(self._given() if callable(self._given) else self._given)
+
+    @cached_property
+    def _plugins(self) -> dict[str, T]:
+        found = entry_points(group=f"attentest.{self.plural}")
+        return {point.name: cast("T", point.load()) for point in found if point.name not in self.own}
+
+    @property
     def _all(self) -> dict[str, T]:
-        if self._plugins is None:
-            found = entry_points(group=f"attentest.{self.plural}")
-            self._plugins = {point.name: cast("T", point.load()) for point in found if point.name not in self._table}
-        return self._table | self._plugins
+        return self.own | self._plugins
 
     def is_own(self, name: str) -> bool:
         """Whether it is one of attentest's own, not of another package."""
-        return name in self._table
+        return name in self.own
 
     def __getitem__(self, name: str) -> T:
-        table = self._all()
+        table = self._all
         if name not in table:
             raise UnknownName(self.kind, name, table)
         return table[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self._all)
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._all)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._all()
+        return name in self._all
 
 
 class Registry(Table[type[N]], Generic[N]):

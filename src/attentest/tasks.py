@@ -10,9 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["STEPS", "TASKS", "TEXTS", "Task", "TaskName", "Wording"]
+__all__ = ["DEFAULT", "STEPS", "TASKS", "TEXTS", "THOROUGH", "Task", "TaskName", "Wording"]
 
 TaskName = Literal["single", "pair", "answer", "translate"]
+
+#: The challenges that an audit runs, whatever the task, when nothing else is asked for.
+DEFAULT: Final = (
+    *("agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness", "certificates"),
+    *("single_weight", "flip_sets"),
+)
+#: What a thorough audit adds: each trains other models to compare this one with.
+THOROUGH: Final = ("trained_uniform", "seed_variance", "guide", "adversarial_training")
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
 
-from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH, rereading
+from attentest.challenges import CHALLENGES, rereading
 from attentest.challenges.challenge import Examination
 from attentest.challenges.companions import Companion
 from attentest.measures.chance import permutations, uniforms
 from attentest.models.architecture import Architecture
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
+from attentest.tasks import DEFAULT, THOROUGH
 
 RANDOM = Companion(attention="random")
 

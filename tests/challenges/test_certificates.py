@@ -10,7 +10,7 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
-from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.challenges import CHALLENGES
 from attentest.challenges.certificates.examine import ABSORBING, LIMITS, OUTSIDE, SAMPLED, WORDS, Certificates
 from attentest.challenges.challenge import Examination
 from attentest.challenges.faithfulness.examine import Faithfulness
@@ -29,6 +29,7 @@ from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
+from attentest.tasks import DEFAULT
 
 IG = "integrated_gradients(n_steps=8, tolerance=0.2)"
 
@@ -181,7 +182,7 @@ class Moody(Explainer):
 
 
 def test_scores_that_change_when_computed_again_are_noticed_and_unknown_checks_are_kept(monkeypatch):
-    monkeypatch.setitem(EXPLAINERS._table, "moody", Moody)
+    monkeypatch.setitem(EXPLAINERS.own, "moody", Moody)
     examination = examined(*made())
     table = Certificates(("moody",), share=1.0).examine(examination)
     assert not any(row["within"] for row in found(table, "moody", "repeat_gap").values())

@@ -10,7 +10,7 @@ import torch
 from scipy import stats
 from tests.conftest import classifier, made_up_split, whole
 
-from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination, ragged
 from attentest.challenges.layers.examine import OF_LAYERS
 from attentest.errors import InputError
@@ -20,6 +20,7 @@ from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import DecodedReading
 from attentest.registry import text_of
+from attentest.tasks import DEFAULT
 
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (

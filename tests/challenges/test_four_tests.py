@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
 
-from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.challenges import CHALLENGES
 from attentest.challenges.adversarial_training.examine import AdversarialTraining
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.companions import SUBJECT, Against, Companion
@@ -25,6 +25,7 @@ from attentest.models.wrappers.guided import Guided
 from attentest.registry import text_of
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
+from attentest.tasks import DEFAULT
 
 FOUR = (
     TrainedUniform(),

@@ -10,7 +10,8 @@ import torch
 from tests.conftest import whole
 from tests.hierarchy import hierarchical, texts
 
-from attentest.challenges import CHALLENGES, Examination
+from attentest.challenges import CHALLENGES
+from attentest.challenges.challenge import Examination
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary

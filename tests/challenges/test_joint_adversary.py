@@ -7,8 +7,9 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
-from attentest.challenges import CHALLENGES, DEFAULT, Examination
+from attentest.challenges import CHALLENGES
 from attentest.challenges.adversary.examine import Adversary
+from attentest.challenges.challenge import Examination
 from attentest.challenges.joint_adversary.examine import JointAdversary
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
@@ -20,6 +21,7 @@ from attentest.models.huggingface.partial_forward.jointly import Jointly
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.site import parse_site
 from attentest.models.networks.classifier import Architecture
+from attentest.tasks import DEFAULT
 
 TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(5, 1, 7)

@@ -10,7 +10,8 @@ from scipy.stats import kendalltau
 from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
-from attentest.challenges import CHALLENGES, DEFAULT, Examination
+from attentest.challenges import CHALLENGES
+from attentest.challenges.challenge import Examination
 from attentest.challenges.knockout.examine import Knockout
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
@@ -22,6 +23,7 @@ from attentest.models.huggingface.partial_forward.again import Again
 from attentest.models.huggingface.partial_forward.knocking_out import KnockedOut
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.networks.classifier import Architecture
+from attentest.tasks import DEFAULT
 
 TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(5, 1, 6)

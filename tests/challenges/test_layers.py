@@ -9,7 +9,8 @@ import torch
 from tests.conftest import classifier, made_up_split, whole
 from tests.pretrained import tiny, tokenizer_of
 
-from attentest.challenges import CHALLENGES, Examination
+from attentest.challenges import CHALLENGES
+from attentest.challenges.challenge import Examination
 from attentest.challenges.heads.examine import Heads
 from attentest.challenges.layers.examine import Layers
 from attentest.data.batches import Encoded

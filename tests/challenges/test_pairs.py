@@ -8,7 +8,7 @@ import torch
 from tests.conftest import whole
 from tests.pairs import made_up_pairs, pair_model
 
-from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
 from attentest.challenges.layers.examine import OF_LAYERS
 from attentest.errors import InputError
@@ -16,6 +16,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
 from attentest.models.huggingface.pretrained import Pretrained
+from attentest.tasks import DEFAULT
 
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (

@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 from tests.conftest import classifier, made_up_split, whole
 
-from attentest.challenges import CHALLENGES, DEFAULT
+from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
 from attentest.challenges.randomisation.examine import EVERYTHING, Randomisation
 from attentest.data.vocabulary import PAD
@@ -22,6 +22,7 @@ from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import Subject
+from attentest.tasks import DEFAULT
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +95,7 @@ class Place(Explainer):
 
 
 def test_an_explainer_that_does_not_look_at_the_model_survives_its_destruction(monkeypatch):
-    monkeypatch.setitem(EXPLAINERS._table, "place", Place)
+    monkeypatch.setitem(EXPLAINERS.own, "place", Place)
     table = Randomisation(("place", "gradient"), draws=1).examine(examined(*made(low=3))).to_pylist()
     assert all(row["spearman"] == pytest.approx(1.0) for row in table if row["explainer"] == "place")
     last = [row["spearman"] for row in table if row["explainer"] == "gradient" and row["layer"] == EVERYTHING]

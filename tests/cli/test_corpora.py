@@ -23,7 +23,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("ATTENTEST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setitem(CORPORA._table, "toy", Toy)
+    monkeypatch.setitem(CORPORA.own, "toy", Toy)
     if all(group.name != "corpora" for group in app.registered_groups):
         monkeypatch.setattr(app, "registered_groups", [])
         app.add_typer(corpora_app, name="corpora")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
 
-from attentest.challenges import Examination
+from attentest.challenges.challenge import Examination
 from attentest.challenges.faithfulness.examine import Faithfulness
 from attentest.challenges.randomisation.examine import Randomisation
 from attentest.challenges.rationale.examine import Rationale

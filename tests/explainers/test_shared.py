@@ -61,7 +61,7 @@ class Ones(Explainer):
 
 def test_a_method_that_a_user_adds_takes_part_in_the_sharing_if_it_wants(monkeypatch):
     for method in (Largest, Ones):
-        monkeypatch.setitem(EXPLAINERS._table, method.name, method)
+        monkeypatch.setitem(EXPLAINERS.own, method.name, method)
     paths, slopes = [], shared.slopes
     monkeypatch.setattr(shared, "slopes", lambda *given: paths.append(given[-1]) or slopes(*given))
     model, batch, reading = made()

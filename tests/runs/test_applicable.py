@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from attentest.auditing import describe_audit
-from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH
+from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, NotApplicable
 from attentest.registry import text_of
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute, is_complete
 from attentest.runs.questions import Questions
+from attentest.tasks import DEFAULT, THOROUGH
 
 SMALL = {
     "corpus": "dates(train=24, dev=4, test=6)",

@@ -12,8 +12,8 @@ from typing import ClassVar
 import pyarrow as pa
 from tests.studies.test_run import small
 
-from attentest.challenges import CHALLENGES, Challenge, Examination
-from attentest.challenges.challenge import numbers
+from attentest.challenges import CHALLENGES
+from attentest.challenges.challenge import Challenge, Examination, numbers
 from attentest.errors import InputError
 from attentest.runs.examination import examine
 from attentest.runs.run import Run

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from attentest.challenges import Challenge
+from attentest.challenges.challenge import Challenge
 from attentest.errors import NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attentest.challenges import Challenge
+from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
 from attentest.challenges.instances.examine import Instances
 from attentest.data.batches import Encoded

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import torch
 
-from attentest.challenges import Challenge
+from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
 from attentest.data.catalog.location import data_folder
 from attentest.data.corpus import Corpus

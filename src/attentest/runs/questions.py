@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from attentest.challenges import CHALLENGES, DEFAULT, THOROUGH, Challenge
+from attentest.challenges import CHALLENGES
+from attentest.challenges.challenge import Challenge
+from attentest.tasks import DEFAULT, THOROUGH
 
 __all__ = ["Put", "Questions", "Usual"]
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from attentest.challenges import Challenge
+from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.challenges.instances.examine import Instances
 from attentest.data.corpus import Corpus, Split

@@ -16,7 +16,7 @@ import pyarrow as pa
 import torch
 
 from attentest import __version__
-from attentest.challenges import Challenge
+from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import SUBJECT, Companion
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split

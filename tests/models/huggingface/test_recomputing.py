@@ -13,8 +13,8 @@ from tests.conftest import made_up_split, whole
 from tests.pretrained import FAMILIES, LANGUAGE, tiny, tokenizer_of
 from torch import Tensor
 
-from attentest.challenges import Examination
 from attentest.challenges.adversary.examine import Adversary
+from attentest.challenges.challenge import Examination
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.models.huggingface.building import build_pretrained

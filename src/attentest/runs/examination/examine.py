@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from attentest.challenges import Challenge
+from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from attentest.challenges import Challenge, Examination
+from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split

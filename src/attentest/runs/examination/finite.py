@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from attentest.challenges import Examination
+from attentest.challenges.challenge import Examination
 from attentest.data.batches import Encoded
 from attentest.errors import CheckpointError
 from attentest.models.finite import INSTEAD, refuse_weights

@@ -356,7 +356,7 @@ def test_every_file_named_in_the_architecture_exists() -> None:
 MADE_UP = (
     "src/attentest/data/corpora/complaints.py",
     "src/attentest/explainers/embedding_norm.py",
-    "src/attentest/challenges/top_erasure.py",
+    "src/attentest/challenges/top_erasure/examine.py",
 )
 
 

@@ -1,27 +1,34 @@
-"""The pages that hold a paper's published figures beside ours, written from the table that comes with attentest."""
+"""The pages of a paper: what its folder says of it, and its published figures beside ours."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.outcome_files import committed
 from attentest.papers.outcomes import Outcome
-from attentest.report.claims_view import View
+from attentest.report.claims.view import View
 
 __all__ = ["papers"]
 
+GENERATED = Path(__file__).parent / "reference" / "generated"
+#: A page's links are those that lead on from the paper's folder.
+INCLUDED = "```{{include}} {path}\n:relative-docs: ../\n:relative-images:\n```"
 MARKS = {"agrees": "✓", "differs": "✗", "unsettled": "?"}
 
 
 def papers() -> dict[str, str]:
-    """File names to Markdown, for every paper with a table."""
+    """File names to Markdown, for every paper with a page or a table."""
     found = {}
     for name, paper in PAPERS.items():
-        outcomes = committed(name)
+        page, outcomes = paper.folder / "page.md", committed(name)
+        if page.is_file():
+            found[f"paper-{name}.md"] = INCLUDED.format(path=os.path.relpath(page, GENERATED))
         if outcomes is not None:
-            found[f"claims-{name}.md"] = "\n\n".join(_page(paper.citation, View(load_claims(name), outcomes)))
+            found[f"paper-{name}-claims.md"] = "\n\n".join(_page(paper.citation, View(load_claims(name), outcomes)))
     return found
 
 

@@ -14,7 +14,7 @@ from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explaining import METHODS, MOST_PAIRED, named
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
-from attentest.report.explanation import Explanation
+from attentest.report.explanations.explanation import Explanation
 from attentest.runs.run import Run
 from attentest.runs.trained import train
 from attentest.store.folder import RunFolder

@@ -23,6 +23,7 @@ LAYERS = [
     {"studies"},
     {"papers"},
     {"report"},
+    {"papers of their own"},
     {"auditing", "catalogue", "explaining"},
     {"cli"},
     {"__main__"},
@@ -32,7 +33,13 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 
 def part_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    return part(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def part(names: tuple[str, ...]) -> str:
+    """The part of a module; what a paper draws in a way of its own stands above the report, not among the papers."""
+    own = names[:1] == ("papers",) and len(names) > 1 and (SOURCE / "papers" / names[1]).is_dir()
+    return "papers of their own" if own else names[0]
 
 
 def imports(path: Path) -> set[str]:
@@ -44,7 +51,8 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
             names = [node.module or ""]
-        found |= {n.split(".")[1] if "." in n else "__init__" for n in names if n.split(".")[0] == "attentest"}
+        parts = [name.split(".") for name in names]
+        found |= {part(tuple(rest)) if rest else "__init__" for package, *rest in parts if package == "attentest"}
     return found
 
 

@@ -24,7 +24,7 @@ __all__ = [
 _LAZY = {
     "Audit": "attentest.auditing",
     "audit": "attentest.auditing",
-    "Explanation": "attentest.report.explanation",
+    "Explanation": "attentest.report.explanations.explanation",
     "explain": "attentest.explaining",
     "subject_of_functions": "attentest.models.custom.own_model",
     "subject_of_module": "attentest.models.custom.own_module",
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from attentest.explaining import explain
     from attentest.models.custom.own_model import subject_of_functions
     from attentest.models.custom.own_module import subject_of_module
-    from attentest.report.explanation import Explanation
+    from attentest.report.explanations.explanation import Explanation
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,7 @@ from attentest.explainers.perturbation.leave_one_out import LeaveOneOut
 from attentest.models.capabilities import Generates
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
-from attentest.report.explanation import Explanation, Pairs, Scored
+from attentest.report.explanations.explanation import Explanation, Pairs, Scored
 from attentest.report.translated import Translation
 from attentest.runs.examination.written import own_words
 from attentest.runs.loaded import Loaded, load_for

@@ -112,11 +112,19 @@ def classes_below(package: str, base: type[Any], called: str = "") -> dict[str, 
 class Table(Mapping[str, T], Generic[T]):
     """Names to values, with those of other packages' entry points; attentest's own names win.
 
-    A table that is a function is made when it is first asked for something.
+    A table that is a function is made when it is first asked for something; ``made_of`` makes a value of what an entry
+    point names, where that is not the value itself.
     """
 
-    def __init__(self, kind: str, table: Mapping[str, T] | Callable[[], Mapping[str, T]], plural: str = "") -> None:
+    def __init__(
+        self,
+        kind: str,
+        table: Mapping[str, T] | Callable[[], Mapping[str, T]],
+        plural: str = "",
+        made_of: Callable[[Any], T] | None = None,
+    ) -> None:
         self.kind = kind
+        self._made_of = made_of or (lambda named: cast("T", named))
         self.plural = plural or f"{kind}s"
         self._given = table
 
@@ -128,7 +136,8 @@ class Table(Mapping[str, T], Generic[T]):
     @cached_property
     def _plugins(self) -> dict[str, T]:
         found = entry_points(group=f"attentest.{self.plural}")
-        return {point.name: cast("T", point.load()) for point in found if point.name not in self.own}
+        new = [point for point in found if point.name not in self.own]
+        return {point.name: self._made_of(point.load()) for point in new}
 
     @property
     def _all(self) -> dict[str, T]:

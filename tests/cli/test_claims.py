@@ -156,7 +156,7 @@ def test_the_headline_comes_first_and_goes_into_a_file_of_its_own(run: Run, tmp_
     with (tmp_path / "c-headline.csv").open(encoding="utf-8", newline="") as file:
         heads = [row["head"] for row in csv.DictReader(file)]
     assert (heads.count("paper"), heads.count("joint"), heads.count("joint_tanh")) == (6, 6, 0)
-    assert "Families of tasks side by side" in (tmp_path / "c.html").read_text("utf-8")
+    assert "What permuted weights change, by the largest weight" in (tmp_path / "c.html").read_text("utf-8")
     code, out, err = run("claims", VASHISHTH, "--corpus", "sst")
     assert code == 0, err
     assert "about wiring?" not in out

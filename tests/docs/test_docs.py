@@ -46,6 +46,7 @@ DOCS = ROOT / "docs"
 GENERATED = DOCS / "reference" / "generated"
 PAGES = [
     *(page for page in sorted(ROOT.glob("*.md"))),
+    *sorted((ROOT / "src").rglob("page.md")),
     *(p for p in sorted(DOCS.rglob("*.md")) if not {"_build", "generated"} & set(p.relative_to(DOCS).parts)),
 ]
 #: Challenges that are for transformers alone.

@@ -18,11 +18,11 @@ from attentest.data.corpora import CORPORA
 from attentest.errors import InputError, UnknownName
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
-from attentest.papers import PAPERS, paper
+from attentest.papers import PAPERS
 from attentest.papers.claims import COLUMNS, load_claims, read_figures
 from attentest.papers.rules import read_rules
 
-JAIN = paper("jain_wallace_2019")
+JAIN = PAPERS["jain_wallace_2019"]
 PRINTED = {"jain_wallace_2019": 332, "serrano_smith_2019": 16, "vashishth_2019": 162, "tutek_snajder_2020": 356}
 #: Of every claims.csv, so that no figure changes by accident.
 DIGESTS = {
@@ -229,7 +229,7 @@ def test_a_mistake_in_the_figures_is_named_with_its_line(column: str, cell: str,
 @pytest.mark.slow
 def test_claims_are_evaluated_without_torch() -> None:
     code = (
-        "import sys, attentest.papers.outcome_files, attentest.report.claims_page\n"
+        "import sys, attentest.papers.outcome_files, attentest.report.claims.page\n"
         "from attentest.papers.outcomes import evaluate\n"
         "evaluate('jain_wallace_2019'); print('torch' in sys.modules)"
     )

@@ -85,9 +85,9 @@ def print_claims(
     from attentest.papers.claims import load_claims
     from attentest.papers.headline import write_headline
     from attentest.papers.outcome_files import row_of, write_outcomes
-    from attentest.report.claims_headline import HeadlineView, headline_table
-    from attentest.report.claims_table import claims_table
-    from attentest.report.claims_view import View
+    from attentest.report.claims.headline import HeadlineView, headline_table
+    from attentest.report.claims.tables import claims_table
+    from attentest.report.claims.view import View
 
     loaded = load_claims(paper)
     wanted = _chosen(loaded, table, corpora, status)
@@ -101,11 +101,11 @@ def print_claims(
     if beside is not None and first is not None:
         write_headline(beside, first.headline)
     if page is not None:
-        from attentest.report.claims_page import write_claims_page
-        from attentest.report.families import families
+        from attentest.report.claims.figures import figures_of
+        from attentest.report.claims.page import write_claims_page
         from attentest.studies.record import finished_cells
 
-        drawn = families(paper, finished_cells(runs, paper)) if first is not None else None
+        drawn = figures_of(loaded.paper, finished_cells(runs, paper)) if first is not None else ()
         write_claims_page(view, page, came_from, first, drawn)
     if as_json:
         typer.echo(json.dumps([row_of(outcome) for outcome in outcomes], ensure_ascii=False, indent=1))
@@ -124,20 +124,18 @@ def print_claims(
 
 def reproducible(paper: str, table: str | None = None) -> list[Study]:
     """A paper's studies, or as much of them as one table needs; the one that is called like the paper first."""
+    from attentest.papers import PAPERS
     from attentest.papers.claims import load_claims
-    from attentest.papers.studies import studies_of
 
     loaded = load_claims(paper)
-    files = studies_of(paper)
+    files = loaded.paper.studies()
     if not files:
-        from attentest.papers import PAPERS
-
-        others = ", ".join(name for name in PAPERS if studies_of(name)) or "none"
+        others = ", ".join(name for name, one in PAPERS.items() if one.studies()) or "none"
         raise NotApplicable(f"Paper {paper!r}: {loaded.rules.not_run}. Papers that can be run: {others}.")
     tables = None if table is None else _tables(loaded, table)
     from attentest.studies.study import read_study
 
-    studies = [read_study(path) for path in files.values()]
+    studies = [read_study(path) for path in files]
     if tables is None:
         return studies
     needed = [part for study in studies if (part := _needed(study, loaded, tables)) is not None]
@@ -183,8 +181,8 @@ def _base(text: object) -> str:
 def _print_papers(runs: Path) -> None:
     from attentest.papers import PAPERS
     from attentest.papers.claims import load_claims
-    from attentest.report.claims_table import papers_table
-    from attentest.report.claims_view import View
+    from attentest.report.claims.tables import papers_table
+    from attentest.report.claims.view import View
 
     found = {name: _outcomes(name, runs) for name in PAPERS}
     views = {name: View(load_claims(name), outcomes) for name, (outcomes, _) in found.items()}

@@ -16,7 +16,7 @@ from attentest.cli.terminal import Terminal
 from attentest.errors import InputError, StorageError
 
 if TYPE_CHECKING:
-    from attentest.report.explanation import Explanation
+    from attentest.report.explanations.explanation import Explanation
     from attentest.report.translated import Translation
 
 #: The folder of a run that its explanations go to.
@@ -125,7 +125,7 @@ def explain(
 def _beside_the_run(found: Explanation | Translation, beside: Path) -> Path:
     """The page, named by the text, the class and the methods: the same question, the same file."""
     from attentest.explaining import SECOND
-    from attentest.report.explanation import Explanation
+    from attentest.report.explanations.explanation import Explanation
     from attentest.store.atomic import make_folder
 
     folder = beside / FOLDER

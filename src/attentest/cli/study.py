@@ -81,8 +81,8 @@ def run_study(
         show_plan(found, runs, workers, terminal)
         return
     done = conducted(found, runs, engine_named(engine, workers, address, gpus), device, retry_failed, terminal)
-    from attentest.report.study_results import groups_of, results_csv
-    from attentest.report.study_table import study_table
+    from attentest.report.studies.results import groups_of, results_csv
+    from attentest.report.studies.tables import study_table
     from attentest.store.atomic import write_text
 
     ids = [cell.run.id for cell in done.planned if cell.run is not None and cell.run.id not in done.failed]
@@ -113,7 +113,7 @@ def status(
 def ls(runs: o.Runs = Path("runs")) -> None:
     """List the built-in studies, and those that have runs here."""
     from attentest.papers.studies import built_in
-    from attentest.report.study_table import studies_table
+    from attentest.report.studies.tables import studies_table
 
     Console().print(studies_table(built_in(), runs))
 
@@ -263,7 +263,7 @@ def engine_named(name: str, workers: int, address: str | None, gpus: float) -> E
 
 def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> None:
     """Print the cells, what is done, and what the rest will take."""
-    from attentest.report.study_table import plan_table
+    from attentest.report.studies.tables import plan_table
     from attentest.studies.plan import costs, plan
 
     planned = plan(study, runs, progress=terminal)

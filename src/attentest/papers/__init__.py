@@ -1,74 +1,73 @@
-"""The papers: what each one printed, what it concluded, and how both are compared with runs; no torch."""
+"""The papers: what each one printed, what it concluded, and how both are compared with runs; no torch.
+
+A paper is a folder: ``paper.toml`` says what it is, ``claims.csv`` holds its figures, ``claims.toml`` how they are
+compared, ``study*.toml`` the studies that answer them, ``reproduced.csv`` and ``headline.csv`` what came out,
+``figures.py`` the figures that are its own, ``page.md`` what the documentation says of it. A folder here is found;
+another package names its own in the entry point group ``attentest.papers``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
+from types import ModuleType
 
-from attentest.errors import UnknownName
+from attentest.papers.checked import built, tables
+from attentest.registry import Table
 
-__all__ = ["PAPERS", "Paper", "paper"]
+__all__ = ["PAPERS", "Paper"]
+
+ABOUT = "paper.toml"
 
 
 @dataclass(frozen=True)
-class Paper:
-    """One paper; its folder beside this file holds its figures (claims.csv) and how they are compared (claims.toml)."""
+class About:
+    """What paper.toml says."""
 
-    name: str
     title: str
     citation: str
     year: int
     conclusion: str
 
+
+@dataclass(frozen=True)
+class Paper(About):
+    """One paper, named like its folder."""
+
+    folder: Path
+    #: The folder as Python imports it.
+    package: str
+
     @property
-    def folder(self) -> Traversable:
-        """Its files, wherever the package is installed."""
-        return resources.files("attentest.papers") / self.name
+    def name(self) -> str:
+        """What the command line calls it."""
+        return self.folder.name
+
+    def text(self, file: str) -> str | None:
+        """What a file of its folder holds; None where there is none."""
+        path = self.folder / file
+        return path.read_text("utf-8") if path.is_file() else None
+
+    def studies(self) -> list[Path]:
+        """The files of the studies that answer its claims, the one that is called like it first."""
+        return sorted(self.folder.glob("study*.toml"))
 
 
-_TABLE = (
-    Paper(
-        "jain_wallace_2019",
-        "Attention is not Explanation",
-        "Jain & Wallace 2019, NAACL",
-        2019,
-        "Standard attention modules do not provide meaningful explanations and should not be treated as if they did.",
-    ),
-    Paper(
-        "wiegreffe_pinter_2019",
-        "Attention is not not Explanation",
-        "Wiegreffe & Pinter 2019, EMNLP",
-        2019,
-        "Adversarial attention can be found for LSTM models in some tasks; an explanation need not be the only one.",
-    ),
-    Paper(
-        "serrano_smith_2019",
-        "Is Attention Interpretable?",
-        "Serrano & Smith 2019, ACL",
-        2019,
-        "Attention may yet be interpretable in other ways, but as an importance ranking it fails to explain decisions.",
-    ),
-    Paper(
-        "vashishth_2019",
-        "Attention Interpretability Across NLP Tasks",
-        "Vashishth et al. 2019, arXiv:1909.11218",
-        2019,
-        "Attention weights are interpretable when they are essential for the prediction and not merely a gating unit.",
-    ),
-    Paper(
-        "tutek_snajder_2020",
-        "Staying True to Your Word: (How) Can Attention Become Explanation?",
-        "Tutek & Šnajder 2020, RepL4NLP",
-        2020,
-        "Without a word-level objective attention is not a faithful explanation; with one it becomes a better one.",
-    ),
-)
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in _TABLE}
+def _in(folder: Path, package: str) -> Paper:
+    file = f"papers/{folder.name}/{ABOUT}"
+    about = built(About, tables((folder / ABOUT).read_text("utf-8"), file), file, "the file")
+    return Paper(**vars(about), folder=folder, package=package)
 
 
-def paper(name: str) -> Paper:
-    """The paper of this name."""
-    if name not in PAPERS:
-        raise UnknownName("paper", name, PAPERS)
-    return PAPERS[name]
+def _of_package(module: ModuleType) -> Paper:
+    """The paper whose folder another package names."""
+    return _in(Path(module.__path__[0]), module.__name__)
+
+
+def _found() -> dict[str, Paper]:
+    """The papers of attentest itself, by year."""
+    here = [_in(file.parent, f"{__name__}.{file.parent.name}") for file in Path(__file__).parent.glob(f"*/{ABOUT}")]
+    return {paper.name: paper for paper in sorted(here, key=lambda paper: (paper.year, paper.name))}
+
+
+PAPERS: Table[Paper] = Table("paper", _found, made_of=_of_package)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from attentest.errors import InputError, suggestion
-from attentest.papers import Paper
-from attentest.papers import paper as paper_named
+from attentest.papers import PAPERS, Paper
 from attentest.papers.rules import DirectionRule, Rules, read_rules
 
 __all__ = ["COLUMNS", "Claim", "Claims", "Direction", "load_claims"]
@@ -95,10 +94,10 @@ class Claims:
 
 def load_claims(name: str) -> Claims:
     """The claims of a paper; every name in its figures has a rule or a reason."""
-    paper = paper_named(name)
+    paper = PAPERS[name]
     rules = read_rules(paper)
-    source = paper.folder / "claims.csv"
-    figures = tuple(read_figures(source.read_text("utf-8"), paper, rules)) if source.is_file() else ()
+    text = paper.text("claims.csv")
+    figures = () if text is None else tuple(read_figures(text, paper, rules))
     directions = tuple(
         Direction(paper.name, corpus, rule) for rule in rules.directions for corpus in (rule.corpora or ("",))
     )

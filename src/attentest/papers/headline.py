@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from attentest.errors import InputError
-from attentest.papers import paper as paper_named
+from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Claims, load_claims
 from attentest.papers.evidence import Cell, grouped
 from attentest.papers.finding import Finder
@@ -239,7 +239,5 @@ def read_headline(text: str, file: str, claims: Claims) -> Headline:
 
 def committed_headline(name: str) -> Headline | None:
     """The table that comes with attentest, if the paper has one."""
-    source = paper_named(name).folder / HEADLINE
-    if not source.is_file():
-        return None
-    return read_headline(source.read_text("utf-8"), f"papers/{name}/{HEADLINE}", load_claims(name))
+    text = PAPERS[name].text(HEADLINE)
+    return None if text is None else read_headline(text, f"papers/{name}/{HEADLINE}", load_claims(name))

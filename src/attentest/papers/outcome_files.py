@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attentest.errors import InputError, suggestion
-from attentest.papers import paper as paper_named
+from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.outcomes import STATUSES, Outcome
 from attentest.store.atomic import write_text
@@ -78,10 +78,8 @@ def read_outcomes(text: str, file: str, claims: Claims) -> list[Outcome]:
 
 def committed(name: str) -> list[Outcome] | None:
     """The table that comes with attentest, if the paper has one."""
-    source = paper_named(name).folder / REPRODUCED
-    if not source.is_file():
-        return None
-    return read_outcomes(source.read_text("utf-8"), f"papers/{name}/{REPRODUCED}", load_claims(name))
+    text = PAPERS[name].text(REPRODUCED)
+    return None if text is None else read_outcomes(text, f"papers/{name}/{REPRODUCED}", load_claims(name))
 
 
 def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outcome:

@@ -262,8 +262,6 @@ class HeadlineRule:
     words: str
     measures: tuple[str, ...]
     controls: tuple[Control, ...] = ()
-    #: The model that is drawn by families of tasks: single texts, pairs, translation.
-    drawn: str = ""
     #: The groups of figures that are read together in words: {"training without attention": [...]}.
     read: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The groups that say how much a control can lose: trained without attention, and altered at inference only.
@@ -341,8 +339,6 @@ def _check_headline(rules: Rules, file: str) -> None:
         return
     for name in rules.headline.measures:
         _known(name, rules.measures, file, "headline.measures")
-    if rules.headline.drawn:
-        _known(rules.headline.drawn, rules.models, file, "headline.drawn")
     for corpus in rules.headline.second:
         _known(corpus, rules.corpora, file, "headline.second")
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.report.certificates import OUTCOMES, Check, figure
-from attentest.report.explanation import Explanation, Pairs, Scored, excerpt
+from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
 from attentest.report.tables import visible, visible_token
 
 __all__ = ["ExplanationView"]

@@ -19,11 +19,12 @@ from attentest.errors import InputError
 from attentest.papers.claims import load_claims
 from attentest.papers.evidence import Cell, Evidence, grouped
 from attentest.papers.matching import of_model
-from attentest.report.layer_panels import LayerPanel, layer_panels
 from attentest.tasks import TASKS
 
 __all__ = ["FAMILIES", "PERCENTILE", "Families", "Panel", "families", "stands_on"]
 
+#: The paper, and the model of it that is drawn.
+PAPER, MODEL = "vashishth_2019", "bahdanau_2015"
 #: The families of tasks, and the wording of each.
 FAMILIES: Final = {task.family: task.wording for task in TASKS.values()}
 #: Translations are shown at the length below which so many per cent of the sentences lie, as in the paper; 0: all.
@@ -56,8 +57,6 @@ class Families:
     changes: tuple[Panel, ...]
     #: The top weight less another one, and ΔJS.
     effects: tuple[Panel, ...]
-    #: The scores of models of many layers, by how many of them are permuted.
-    layers: tuple[LayerPanel, ...] = ()
 
 
 def stands_on(panels: Sequence[Panel]) -> str:
@@ -66,22 +65,18 @@ def stands_on(panels: Sequence[Panel]) -> str:
     return "; ".join(drawn.get(family, f"{family}: no finished run has these findings yet") for family in FAMILIES)
 
 
-def families(name: str, cells: Sequence[Cell], percentile: float = PERCENTILE) -> Families | None:
-    """What the paper's model says in every family; None where the paper draws none, or no run of it is here."""
+def families(cells: Sequence[Cell], percentile: float = PERCENTILE) -> Families:
+    """What the paper's model says in every family that has runs here."""
     if not 0 <= percentile <= 100:
         raise InputError(f"percentile={percentile} must lie between 0 (sentences of every length) and 100.")
-    rules = load_claims(name).rules
-    if rules.headline is None or not rules.headline.drawn:
-        return None
-    groups = [group for group in grouped(cells) if of_model(group, rules, rules.headline.drawn)]
+    rules = load_claims(PAPER).rules
+    groups = [group for group in grouped(cells) if of_model(group, rules, MODEL)]
     chosen = [cell for group in groups for cell in group.cells]
     evidence = Evidence()
-    made = Families(
+    return Families(
         _panels(chosen, evidence, "permutation", ("max_attention", "median_change"), percentile),
         _panels(chosen, evidence, "single_weight", ("weight_difference", "delta_js"), percentile),
-        layer_panels(cells),
     )
-    return made if made.changes or made.effects or made.layers else None
 
 
 def _panels(

@@ -1,22 +1,45 @@
-"""Published against ours: one panel for each kind of figure, with the tolerance as a band around the diagonal."""
+"""Figures of a paper's page: published against ours, with the tolerance as a band, and those that are its own."""
 
 from __future__ import annotations
 
+import importlib
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
+from attentest.papers import Paper
 from attentest.papers.claims import Claim
+from attentest.papers.evidence import Cell
 from attentest.papers.outcomes import Outcome
-from attentest.report.claims_view import View
+from attentest.report.claims.view import View
 from attentest.report.figures import COLOURS, MUTED, THEME
 
-__all__ = ["drawn", "scatter"]
+__all__ = ["PaperFigure", "drawn", "figures_of", "scatter"]
 
 AGREES, DIFFERS = "agrees", "differs"
 LIKE, UNLIKE = "like for like", "not like for like"
 BAND = "#EEF1F4"
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure after one of a paper's, drawn from finished runs: its title, how it is read, what it stands on."""
+
+    title: str
+    reading: str
+    basis: str
+    #: The chart, its panels in so many columns.
+    draw: Callable[..., alt.TopLevelMixin]
+
+
+def figures_of(paper: Paper, cells: Sequence[Cell]) -> tuple[PaperFigure, ...]:
+    """What ``figures(cells)`` in the paper's figures.py draws; nothing where its folder has none."""
+    if paper.text("figures.py") is None:
+        return ()
+    return tuple(importlib.import_module(f"{paper.package}.figures").figures(cells))
 
 
 def drawn(view: View) -> dict[str, list[Outcome]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attentest.report.certificates import OUTCOMES, figure
-from attentest.report.explanation import Explanation, Pairs, Scored, excerpt
+from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
 from attentest.report.html import environment
 from attentest.report.tables import visible_token
 

@@ -134,7 +134,7 @@ class Explanation:
         """Print it, in colour where the terminal has colours."""
         from rich.console import Console
 
-        from attentest.report.explanation_view import ExplanationView
+        from attentest.report.explanations.terminal import ExplanationView
 
         Console(highlight=False).print(ExplanationView(self))
 
@@ -167,7 +167,7 @@ class Explanation:
 
     def to_html(self) -> str:
         """A page of its own, without scripts."""
-        from attentest.report.explanation_page import explanation_page
+        from attentest.report.explanations.page import explanation_page
 
         return explanation_page(self)
 

@@ -10,11 +10,11 @@ import altair as alt
 import numpy as np
 
 from attentest.errors import InputError
-from attentest.report.families import Panel
+from attentest.papers.vashishth_2019.families import Panel
 from attentest.report.figures import COLOURS, GRID, INK, MUTED, PALE, THEME, svg
 from attentest.store.atomic import replacing, write_text
 
-__all__ = ["changes_by_weight", "effects_by_weight", "write_chart"]
+__all__ = ["changes_by_weight", "density", "effects_by_weight", "quantile", "write_chart"]
 
 BINS = ("0 to .25", ".25 to .5", ".5 to .75", ".75 to 1")
 #: Points at which a density is drawn, and the width of its kernel.
@@ -64,10 +64,10 @@ def _violins(panel: Panel, first: bool) -> alt.LayerChart:
         marks.append({"y": number, "n": f"{len(values):,}"})
         if not len(values):
             continue
-        q1, median, q3 = (_quantile(values, weight, share) for share in (0.25, 0.5, 0.75))
+        q1, median, q3 = (quantile(values, weight, share) for share in (0.25, 0.5, 0.75))
         marks[-1] |= {"q1": q1, "median": median, "q3": q3}
-        density = _density(values, weight, at)
-        half = 0.42 * density / density.max()
+        height = density(values, weight, at)
+        half = 0.42 * height / height.max()
         areas += [
             {"x": x, "low": number - h, "high": number + h, "bin": number}
             for x, h in zip(at.tolist(), half.tolist(), strict=True)
@@ -102,7 +102,7 @@ def _map(panel: Panel, low: float, high: float, first: bool) -> alt.LayerChart:
     ]
     place = np.minimum((panel.x * CELLS / 2).astype(int), CELLS // 2 - 1)
     line = [
-        {"x": (n + 0.5) / (CELLS / 2), "y": _quantile(panel.y[place == n], panel.weight[place == n], 0.5)}
+        {"x": (n + 0.5) / (CELLS / 2), "y": quantile(panel.y[place == n], panel.weight[place == n], 0.5)}
         for n in np.unique(place).tolist()
     ]
     x_axis = alt.X("x:Q", title="top weight less the other", scale=alt.Scale(domain=[0, 1], nice=False))
@@ -121,18 +121,17 @@ def _title(panel: Panel) -> alt.Title:
     return alt.Title(panel.family, subtitle=", ".join(panel.corpora), subtitleColor=MUTED, frame="group")
 
 
-def _density(values: np.ndarray, weight: np.ndarray, at: np.ndarray) -> np.ndarray:
+def density(values: np.ndarray, weight: np.ndarray, at: np.ndarray) -> np.ndarray:
     """A Gaussian kernel estimate from a fine histogram, so that its cost does not grow with the texts."""
     edges = np.linspace(0, 1, 401)
     counts, _ = np.histogram(np.clip(values, 0, 1), edges, weights=weight)
     middle = (edges[:-1] + edges[1:]) / 2
     # What would spill over an end is reflected, so that a density at 0 is not halved.
     distance = (at[:, None] - np.stack([middle, -middle, 2 - middle])[:, None, :]) / KERNEL
-    density: np.ndarray = (np.exp(-0.5 * distance**2) * counts).sum((0, 2))
-    return density
+    return np.asarray((np.exp(-0.5 * distance**2) * counts).sum((0, 2)))
 
 
-def _quantile(values: np.ndarray, weight: np.ndarray, share: float) -> float:
+def quantile(values: np.ndarray, weight: np.ndarray, share: float) -> float:
     """The weighted quantile: the smallest value up to which that share of the weight lies."""
     order = np.argsort(values, kind="stable")
     total = np.cumsum(weight[order])

@@ -14,14 +14,14 @@ from tests.papers.made_up_cells import write
 
 from attentest.errors import InputError
 from attentest.measures.bleu import corpus_bleu
-from attentest.papers import paper
+from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.headline import headline
 from attentest.papers.outcomes import Outcome, evaluate
 from attentest.papers.rules import read_rules
-from attentest.papers.studies import studies_of
 from attentest.statistics.resampling import Sample, bleus, contrast, difference, interval, means, ratios
 from attentest.store.findings import Measure
+from attentest.studies.study import read_study
 
 VASHISHTH = "vashishth_2019"
 
@@ -236,7 +236,7 @@ def test_another_corpus_or_decoder_does_not_stand_for_multi30k(tmp_path: Path) -
 )
 def test_mistakes_in_the_new_parts_of_a_file_are_named(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_rules(paper(VASHISHTH), f"not_run = 'no'\n{text}")
+        read_rules(PAPERS[VASHISHTH], f"not_run = 'no'\n{text}")
 
 
 def test_steps_of_one_sentence_are_drawn_together_and_nothing_is_read_from_ids() -> None:
@@ -286,5 +286,5 @@ def test_a_contrast_has_the_value_of_its_means_and_an_interval_around_it() -> No
 
 
 def test_the_paper_has_a_study_for_texts_and_one_for_translation() -> None:
-    assert list(studies_of(VASHISHTH)) == [VASHISHTH, "vashishth_transformers", "vashishth_translation"]
-    assert list(studies_of("jain_wallace_2019")) == ["jain_wallace_2019", "jain_wallace_pairs"]
+    names = [read_study(path).name for path in PAPERS[VASHISHTH].studies()]
+    assert names == [VASHISHTH, "vashishth_transformers", "vashishth_translation"]

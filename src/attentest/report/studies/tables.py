@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.report.readings import READINGS
-from attentest.report.study_results import Group, groups_of
+from attentest.report.studies.results import Group, groups_of
 from attentest.studies.record import recorded
 
 if TYPE_CHECKING:

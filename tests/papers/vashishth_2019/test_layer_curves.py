@@ -12,13 +12,13 @@ from tests.papers.made_up_layers import MULTI30K, layered_cell
 
 from attentest.papers.claims import load_claims
 from attentest.papers.outcomes import evaluate
-from attentest.report.claims_page import claims_page
-from attentest.report.claims_view import View
-from attentest.report.families import families
-from attentest.report.families_figures import write_chart
+from attentest.papers.vashishth_2019.families_figures import write_chart
+from attentest.papers.vashishth_2019.figures import figures
+from attentest.papers.vashishth_2019.layer_curves import layer_curves
+from attentest.papers.vashishth_2019.layer_panels import BLEU, LayerPanel, layer_panels
+from attentest.report.claims.page import claims_page
+from attentest.report.claims.view import View
 from attentest.report.figures import svg
-from attentest.report.layer_panels import BLEU, LayerPanel, layer_panels
-from attentest.report.layers_figure import layer_curves
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +62,15 @@ def test_weights_replaced_otherwise_and_runs_without_layers_are_not_drawn(tmp_pa
 
 @pytest.mark.slow
 def test_the_curves_are_drawn_the_same_again_and_stand_on_the_page(cells: list[MadeUpCell], tmp_path: Path) -> None:
-    made = families("vashishth_2019", cells)
-    assert made is not None
-    text = svg(layer_curves(made.layers))
-    assert text == svg(layer_curves(made.layers))
+    panels = layer_panels(cells)
+    text = svg(layer_curves(panels))
+    assert text == svg(layer_curves(panels))
     for said in ("single texts", "pairs of texts", "translation", "BLEU", "cross", "from the last layer"):
         assert said in text
-    write_chart(layer_curves(made.layers, columns=1), tmp_path / "layers.svg")
+    write_chart(layer_curves(panels, columns=1), tmp_path / "layers.svg")
     assert (tmp_path / "layers.svg").stat().st_size < 400_000
-    page = claims_page(View(load_claims("vashishth_2019"), evaluate("vashishth_2019", cells)), "", None, made)
+    view = View(load_claims("vashishth_2019"), evaluate("vashishth_2019", cells))
+    page = claims_page(view, "", None, list(figures(cells)))
     assert "What is left when more and more layers lose their attention" in page
     assert "translation, BLEU: multi30k, 2 seeds" in page
 

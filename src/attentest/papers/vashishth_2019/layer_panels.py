@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from attentest.measures.bleu import corpus_bleu
 from attentest.papers.evidence import Cell, Evidence, Group, grouped, parameters
+from attentest.report.layers_figure import DIRECTIONS
 from attentest.statistics.seeds import OverSeeds
 from attentest.tasks import TASKS
 
-__all__ = ["DIRECTIONS", "LayerCurve", "LayerPanel", "layer_panels"]
+__all__ = ["BLEU", "LayerCurve", "LayerPanel", "layer_panels"]
 
-DIRECTIONS = {"first": "from the first layer", "last": "from the last layer"}
 #: What stands on the vertical axis, beside the share of correct predictions.
 BLEU = "BLEU"
 

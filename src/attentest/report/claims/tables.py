@@ -11,7 +11,7 @@ from rich.text import Text
 
 from attentest.papers.claims import Claim
 from attentest.papers.outcomes import Outcome
-from attentest.report.claims_view import MARKS, View
+from attentest.report.claims.view import MARKS, View
 from attentest.report.tables import visible
 
 __all__ = ["claims_table", "papers_table"]

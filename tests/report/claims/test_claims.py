@@ -14,10 +14,10 @@ from tests.report.test_page import Outline
 
 from attentest.papers.claims import Claim, load_claims
 from attentest.papers.outcomes import evaluate
-from attentest.report.claims_figures import drawn, scatter
-from attentest.report.claims_page import claims_page, write_claims_page
-from attentest.report.claims_table import claims_table, papers_table
-from attentest.report.claims_view import MARKS, View
+from attentest.report.claims.figures import drawn, scatter
+from attentest.report.claims.page import claims_page, write_claims_page
+from attentest.report.claims.tables import claims_table, papers_table
+from attentest.report.claims.view import MARKS, View
 from attentest.report.figures import svg
 from attentest.report.tables import render
 

@@ -11,14 +11,22 @@ from rich.console import Console
 from tests.papers.made_up_altered import TEXTS, altered_cell
 
 from attentest.errors import InputError
+from attentest.papers import PAPERS
 from attentest.papers.claims import load_claims
 from attentest.papers.headline import headline
 from attentest.papers.outcomes import evaluate
-from attentest.report.claims_headline import HeadlineView, headline_table
-from attentest.report.claims_page import claims_page
-from attentest.report.claims_view import View
-from attentest.report.families import Panel, families
-from attentest.report.families_figures import _density, _quantile, changes_by_weight, effects_by_weight, write_chart
+from attentest.papers.vashishth_2019.families import Panel, families
+from attentest.papers.vashishth_2019.families_figures import (
+    changes_by_weight,
+    density,
+    effects_by_weight,
+    quantile,
+    write_chart,
+)
+from attentest.report.claims.figures import figures_of
+from attentest.report.claims.headline import HeadlineView, headline_table
+from attentest.report.claims.page import claims_page
+from attentest.report.claims.view import View
 from attentest.report.figures import svg
 
 VASHISHTH = "vashishth_2019"
@@ -36,8 +44,7 @@ def cells(tmp_path_factory):
 
 
 def test_runs_fall_into_families_and_every_corpus_and_seed_counts_the_same(cells):
-    made = families(VASHISHTH, cells)
-    assert made is not None
+    made = families(cells)
     single, pair, translation = made.changes
     assert [panel.family for panel in made.changes] == ["single texts", "pairs of texts", "translation"]
     assert (single.corpora, single.seeds, len(single.x)) == (("imdb", "sst"), 2, 3 * TEXTS)
@@ -52,26 +59,23 @@ def test_runs_fall_into_families_and_every_corpus_and_seed_counts_the_same(cells
 
 def test_translations_are_those_of_the_percentile_of_lengths(cells):
     lengths = np.arange(TEXTS) % 10 + 5
-    at = families(VASHISHTH, cells)
-    every = families(VASHISHTH, cells, percentile=0)
-    assert at is not None
-    assert every is not None
+    at = families(cells)
+    every = families(cells, percentile=0)
     wanted = np.percentile(lengths, 25, method="nearest")
     assert len(at.changes[2].x) == 4 * (lengths == wanted).sum()
     assert len(every.changes[2].x) == 4 * TEXTS
     with pytest.raises(InputError, match="percentile=101"):
-        families(VASHISHTH, cells, percentile=101)
+        families(cells, percentile=101)
 
 
-def test_a_paper_that_draws_no_families_and_one_without_runs_have_none(cells):
-    assert families("jain_wallace_2019", cells) is None
-    assert families(VASHISHTH, []) is None
+def test_a_paper_without_figures_of_its_own_and_one_without_runs_have_none(cells):
+    assert figures_of(PAPERS["jain_wallace_2019"], cells) == ()
+    assert figures_of(PAPERS[VASHISHTH], []) == ()
 
 
 @pytest.mark.slow
 def test_both_figures_have_a_panel_for_every_family_and_the_same_bytes_again(cells, tmp_path: Path):
-    made = families(VASHISHTH, cells)
-    assert made is not None
+    made = families(cells)
     for draw, panels in ((changes_by_weight, made.changes), (effects_by_weight, made.effects)):
         text = svg(draw(panels))
         assert text == svg(draw(panels))
@@ -92,14 +96,14 @@ def test_a_single_point_can_be_drawn():
     assert svg(effects_by_weight([panel]))
 
 
-def test_densities_and_quantiles_are_weighted():
+def test_densities_andquantiles_are_weighted():
     values, weight = np.array([0.1, 0.2, 0.9]), np.array([1.0, 1.0, 6.0])
-    assert _quantile(values, weight, 0.5) == 0.9
-    assert _quantile(values, np.ones(3), 0.5) == 0.2
+    assert quantile(values, weight, 0.5) == 0.9
+    assert quantile(values, np.ones(3), 0.5) == 0.2
     at = np.linspace(0, 1, 201)
-    assert at[_density(values, weight, at).argmax()] == pytest.approx(0.9, abs=0.01)
+    assert at[density(values, weight, at).argmax()] == pytest.approx(0.9, abs=0.01)
     # At an end nothing spills over: the same as two half kernels.
-    assert _density(np.zeros(1), np.ones(1), at)[0] == pytest.approx(2, rel=0.02)
+    assert density(np.zeros(1), np.ones(1), at)[0] == pytest.approx(2, rel=0.02)
 
 
 @pytest.mark.slow
@@ -107,9 +111,9 @@ def test_the_page_and_the_terminal_begin_with_the_headline(cells):
     view = View(load_claims(VASHISHTH), evaluate(VASHISHTH, cells))
     first = HeadlineView.of(headline(VASHISHTH, cells))
     assert first is not None
-    page = claims_page(view, "", first, families(VASHISHTH, cells))
+    page = claims_page(view, "", first, figures_of(view.claims.paper, cells))
     assert page.index("is it about attention, or about wiring?") < page.index("How much agrees")
-    assert "Families of tasks side by side" in page
+    assert "What permuted weights change, by the largest weight" in page
     assert "a head that sees the query, affine" in page
     assert "<script" not in page
     assert first.heads == ["ours", "joint"]

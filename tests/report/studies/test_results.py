@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attentest.report.study_results import groups_of
+from attentest.report.studies.results import groups_of
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
 

@@ -1,0 +1,1 @@
+"""Vashishth et al. 2019: their figures 2, 3 and 4, drawn from finished runs."""

@@ -1,0 +1,1 @@
+"""A paper's claims beside ours, in the terminal and as a page."""

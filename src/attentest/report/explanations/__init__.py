@@ -1,0 +1,1 @@
+"""Explanations of single texts, in the terminal and as a page."""

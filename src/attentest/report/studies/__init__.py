@@ -1,0 +1,1 @@
+"""Studies in the terminal and as CSV."""

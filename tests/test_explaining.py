@@ -10,7 +10,6 @@ import torch
 import attentest
 from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError, NotApplicable, StorageError, UnknownName
-from attentest.explainers import EXPLAINERS, LAYERED
 from attentest.explaining import METHODS, MOST_PAIRED, named
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
@@ -20,11 +19,11 @@ from attentest.runs.trained import train
 from attentest.store.folder import RunFolder
 from attentest.training.loop import Training
 from tests.conftest import made_up_corpus
+from tests.explainers.small_models import OF_ANY_MODEL
 from tests.hierarchy import told
 
 TEXT = "word1 telling1 word2 nonsense word3"
 #: Those that need no file and no marks.
-ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *LAYERED)]
 
 
 def trained(root: Path, corpus: Corpus, encoder: str = "bilstm(hidden=8)") -> RunFolder:
@@ -91,7 +90,7 @@ def test_the_prediction_is_that_of_the_audited_model(runs, tmp_path):
         assert made.scores["gradient"] == pytest.approx(row.gradient, rel=1e-4, abs=1e-7)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", OF_ANY_MODEL)
 def test_every_explainer_explains_every_class_with_a_certificate(name, three):
     method = name if name != "captum" else "captum(n_samples=20)"
     found = [attentest.explain(TEXT, runs=three, methods=[method], target=f"class{i}") for i in range(3)]

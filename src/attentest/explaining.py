@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentest.challenges.kinds import is_signed
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.candidates import with_candidates
 from attentest.data.corpus import Split
@@ -273,7 +272,7 @@ def _scored(
                     explainer.summary,
                     explainer.reference,
                     explainer.cost,
-                    is_signed(explainer),
+                    explainer.has_sign(),
                     tuple(row.tolist()),
                     {name: float(values[place]) for name, values in numbers.items()},
                 )

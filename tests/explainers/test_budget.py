@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.explainers.asked import made
+from tests.explainers.small_models import made
 
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.budget import in_slices, positions

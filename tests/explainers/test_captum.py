@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from captum.attr import DeepLift, InputXGradient
-from tests.explainers.asked import ENCODER_TEXTS, Plain, made, targets
+from tests.explainers.small_models import ENCODER_TEXTS, Plain, made, targets
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 import torch
-from tests.explainers.asked import ENCODER_TEXTS, Plain, made
+from tests.explainers.small_models import ENCODER_TEXTS, Plain, made
 
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.certificates import certify

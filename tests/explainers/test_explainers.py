@@ -7,12 +7,13 @@ import pytest
 import torch
 from captum.attr import InputXGradient
 from tests.conftest import classifier, made_up_split, whole
+from tests.explainers.small_models import OF_ANY_MODEL
 
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
-from attentest.explainers import EXPLAINERS, LAYERED
+from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
 from attentest.measures.rank import kendall
 from attentest.models.networks.classifier import Architecture
@@ -123,11 +124,7 @@ def test_where_no_state_knows_of_other_tokens_erasing_a_state_is_deleting_its_to
     assert torch.allclose(state, token, atol=1e-6)
 
 
-#: The oracle is asked by an examination, which hands it the marks; precomputed scores have a file.
-ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *LAYERED)]
-
-
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", OF_ANY_MODEL)
 def test_scores_are_finite_negative_only_if_signed_and_zero_outside_the_mask(name):
     split = made_up_split(low=1)
     model, encoded = classifier(Architecture(ENCODERS.parse("bilstm(hidden=4)"), embedding=6), split)
@@ -135,7 +132,7 @@ def test_scores_are_finite_negative_only_if_signed_and_zero_outside_the_mask(nam
     reading = model.read(batch)
     scores = EXPLAINERS.parse(name).scores(model, batch, reading)
     assert torch.all(torch.isfinite(scores))
-    assert EXPLAINERS[name].signed or torch.all(scores >= 0)
+    assert EXPLAINERS.parse(name).has_sign() or torch.all(scores >= 0)
     assert torch.all(scores[~batch.mask] == 0)
 
 
@@ -144,7 +141,7 @@ def test_an_unknown_path_is_named():
         EXPLAINERS.parse("gradient(path='half')")
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", OF_ANY_MODEL)
 def test_rounding_does_not_decide_the_ranking_even_where_attention_has_left_almost_nothing(name):
     split = made_up_split(low=8)
     model, encoded = classifier(Architecture(ENCODERS.parse("bilstm(hidden=8)"), embedding=10), split)

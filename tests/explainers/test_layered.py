@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
+from tests.explainers.small_models import OF_TRANSFORMERS
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
-from attentest.explainers import EXPLAINERS, LAYERED
+from attentest.explainers import EXPLAINERS
 from attentest.explainers.attention.attention_flow import _flows
 from attentest.models.copies import copies
 from attentest.models.huggingface.building import build_pretrained
@@ -153,7 +154,7 @@ def test_value_weighted_norms_by_the_library(models) -> None:
         torch.testing.assert_close(found[row][BATCH.mask[row]], wanted.detach(), atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", LAYERED)
+@pytest.mark.parametrize("name", OF_TRANSFORMERS)
 def test_a_text_scores_alike_whatever_stands_beside_it(name: str) -> None:
     subject = build_pretrained(tiny("bert", size=len(TOKENIZER)), TOKENIZER, VOCABULARY)
     together = scores(subject, name).scores
@@ -165,7 +166,7 @@ def test_a_text_scores_alike_whatever_stands_beside_it(name: str) -> None:
         torch.testing.assert_close(found, together[row, : len(found)], atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", LAYERED)
+@pytest.mark.parametrize("name", OF_TRANSFORMERS)
 def test_models_without_layers_are_refused(name: str) -> None:
     model, encoded = classifier(Architecture(embedding=5), SPLIT)
     with pytest.raises(NotApplicable, match=name):

@@ -9,15 +9,16 @@ import pyarrow as pa
 import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
+from tests.explainers.small_models import OF_ANY_MODEL
 
 from attentest.challenges.challenge import Examination
-from attentest.explainers import EXPLAINERS, LAYERED, Attribution, Explainer, shared
+from attentest.explainers import EXPLAINERS, Attribution, Explainer, shared
 from attentest.explainers.gradient.gradient import OfSlope
 from attentest.explainers.shared import Shared
 from attentest.models.architecture import Architecture
 from attentest.models.parts.encoders import ENCODERS
 
-ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", "captum", *LAYERED)]
+SHARING = [name for name in OF_ANY_MODEL if name != "captum"]
 
 
 def made():
@@ -27,7 +28,7 @@ def made():
         return model, batch, model.read(batch)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", SHARING)
 def test_what_others_found_out_before_changes_nothing(name):
     model, batch, reading = made()
     method, other = EXPLAINERS.parse(name), 1 - reading.predicted

@@ -97,6 +97,10 @@ class Captum(Explainer):
             if getattr(self, field) < 1:
                 raise InputError(f"captum: {field}={getattr(self, field)} must be at least 1.")
 
+    def has_sign(self) -> bool:
+        """Of captum's methods, all but the absolute gradient."""
+        return self.method != "Saliency"
+
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:

@@ -41,6 +41,8 @@ class Explainer(ABC):
     cost: ClassVar[str]
     #: Whether scores may be negative: those speak against the target class.
     signed: ClassVar[bool] = False
+    #: "tokens" or "weights", where it takes these away to see what changes, or is made of the weights themselves.
+    erases: ClassVar[str] = ""
     #: What a subject must be for the method to apply: a class, or a capability (models/capabilities.py).
     needs: ClassVar[tuple[type, ...]] = ()
     #: The numbers that it gives with its scores, by their names in the challenge ``certificates``.
@@ -55,6 +57,14 @@ class Explainer(ABC):
     def further_objection(self, subject: Subject) -> str | None:
         """Why it does not apply to a subject that has all it needs."""
         return None
+
+    def has_sign(self) -> bool:
+        """Whether these parameters make scores that speak for or against a class."""
+        return self.signed
+
+    def erases_as(self, erasure: str) -> bool:
+        """Whether the scores come from erasing as a test does, so that they are nearly its criterion."""
+        return self.erases == ("weights" if erasure == "zero_attention" else "tokens")
 
     @abstractmethod
     def explain(

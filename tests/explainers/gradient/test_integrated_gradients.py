@@ -7,7 +7,7 @@ import torch
 from captum.attr import IntegratedGradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.explainers.asked import ENCODER_TEXTS, Plain, arguments, made, margins, targets
+from tests.explainers.small_models import ENCODER_TEXTS, Plain, arguments, made, margins, targets
 
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin

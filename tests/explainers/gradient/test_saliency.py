@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 import torch
 from captum.attr import InputXGradient, Saliency
-from tests.explainers.asked import ASKED, ENCODER_TEXTS, Plain, arguments, made, margins, targets
+from tests.explainers.small_models import ENCODER_TEXTS, OF_ANY_MODEL, Plain, arguments, made, margins, targets
 
 from attentest.challenges.challenge import Examination
 from attentest.errors import InputError, NotApplicable
@@ -96,7 +96,7 @@ def test_random_scores_depend_on_the_seed_and_the_text_and_agree_with_nothing():
         assert abs(float(torch.nanmean(kendall(first, scores, batch.mask).tau))) < 0.12
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", OF_ANY_MODEL)
 def test_a_text_gets_the_same_scores_alone_and_among_longer_ones(name):
     model, batch, reading = made("bilstm(hidden=8)")
     explainer = asked(name)
@@ -138,7 +138,7 @@ def test_what_speaks_for_one_of_two_classes_speaks_against_the_other(text):
     assert float(own.abs().max()) > 1e-3
 
 
-@pytest.mark.parametrize("name", [name for name in ASKED if name not in ("lrp", "deep_lift")])
+@pytest.mark.parametrize("name", [name for name in OF_ANY_MODEL if name not in ("lrp", "deep_lift")])
 def test_a_subject_that_is_nothing_but_the_seam_gets_the_same_scores(name):
     model, batch, reading = made("bilstm(hidden=8)", 3)
     explainer = asked(name)
@@ -146,7 +146,7 @@ def test_a_subject_that_is_nothing_but_the_seam_gets_the_same_scores(name):
     assert torch.allclose(explainer.scores(Plain(model), batch, reading), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", OF_ANY_MODEL)
 def test_scores_come_without_a_graph_and_leave_none_in_the_model(name):
     model, batch, _ = made("bilstm(hidden=8)", count=4)
     reading = model.read(batch)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from captum.attr import InputXGradient, NoiseTunnel, Saliency
 from scipy import stats
-from tests.explainers.asked import ENCODER_TEXTS, arguments, made, margins, targets
+from tests.explainers.small_models import ENCODER_TEXTS, arguments, made, margins, targets
 
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.gradient.smooth_grad import SmoothGrad, noise

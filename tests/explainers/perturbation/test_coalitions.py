@@ -10,7 +10,7 @@ import torch
 from captum._utils.models.linear_model import SkLearnRidge
 from captum.attr import KernelShap as CaptumKernelShap
 from captum.attr import LimeBase, ShapleyValues
-from tests.explainers.asked import ENCODER_TEXTS, arguments, made, margins, targets
+from tests.explainers.small_models import ENCODER_TEXTS, arguments, made, margins, targets
 
 from attentest.explainers.perturbation.coalitions import explained_share
 from attentest.explainers.perturbation.kernel_shap import KernelShap

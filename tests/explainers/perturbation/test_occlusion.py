@@ -5,7 +5,7 @@ import pytest
 import torch
 from captum.attr import FeatureAblation
 from tests.conftest import classifier, made_up_split, whole
-from tests.explainers.asked import ENCODER_TEXTS, Plain, arguments, made, margins, targets
+from tests.explainers.small_models import ENCODER_TEXTS, Plain, arguments, made, margins, targets
 
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split

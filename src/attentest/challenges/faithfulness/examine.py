@@ -14,7 +14,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
-from attentest.challenges.kinds import is_made_of, is_signed
 from attentest.challenges.limits import Between, enumerated_limits, ranked, searched_orders
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
@@ -197,8 +196,8 @@ class Faithfulness(Challenge):
         tables = []
         for place, name in enumerate(scores):
             explainer = None if name == MARKS else EXPLAINERS.parse(name)
-            signed = explainer is not None and is_signed(explainer)
-            made = explainer is not None and is_made_of(explainer, mode)
+            signed = explainer is not None and explainer.has_sign()
+            made = explainer is not None and explainer.erases_as(mode)
             why = _not_judged(examination, name, scores[name], chances)
             judged = why.is_null().to_numpy(zero_copy_only=False)
             columns = {

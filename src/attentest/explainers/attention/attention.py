@@ -26,6 +26,7 @@ class AttentionWeights(Explainer):
     name: ClassVar[str] = "attention"
     summary: ClassVar[str] = "the attention weight α_t"
     reference: ClassVar[str] = "Bahdanau et al. 2015"
+    erases: ClassVar[str] = "weights"
     cost: ClassVar[str] = "one forward pass"
     shuffled: Annotated[
         bool,

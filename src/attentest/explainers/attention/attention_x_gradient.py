@@ -29,6 +29,7 @@ class AttentionXGradient(Explainer):
     name: ClassVar[str] = "attention_x_gradient"
     summary: ClassVar[str] = "the attention weight times the gradient at it, α_t · ∂ŷ/∂α_t"
     reference: ClassVar[str] = "Serrano & Smith 2019, section 5"
+    erases: ClassVar[str] = "weights"
     cost: ClassVar[str] = "one forward pass and one rereading"
     signed: ClassVar[bool] = True
 

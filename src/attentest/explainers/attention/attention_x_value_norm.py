@@ -26,6 +26,7 @@ class AttentionXValueNorm(Explainer):
     name: ClassVar[str] = "attention_x_value_norm"
     summary: ClassVar[str] = "the attention weight times the norm of what it weighs, α_t · ‖h_t‖"
     reference: ClassVar[str] = "Kobayashi et al. 2020"
+    erases: ClassVar[str] = "weights"
     cost: ClassVar[str] = "one forward pass"
 
     def explain(

@@ -31,6 +31,7 @@ class StateEvidence(Explainer):
     name: ClassVar[str] = "state_evidence"
     summary: ClassVar[str] = "change of the prediction from a uniform average of states when the state is left out"
     reference: ClassVar[str] = "after Serrano & Smith 2019, with weights taken out"
+    erases: ClassVar[str] = "weights"
     cost: ClassVar[str] = "one forward pass and T rereadings"
 
     @torch.no_grad()

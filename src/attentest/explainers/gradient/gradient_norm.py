@@ -40,6 +40,10 @@ class GradientNorm(OfSlope):
             raise InputError(f"{self.name}: norm={self.norm!r} must be one of {', '.join(NORMS)}.")
         super().__post_init__()
 
+    def has_sign(self) -> bool:
+        """Of the three, the sum of components alone."""
+        return self.norm == "sum"
+
     def of_slope(
         self, slope: Float[Tensor, "batch token embedding"], embeddings: Float[Tensor, "batch token embedding"]
     ) -> Float[Tensor, "batch token"]:

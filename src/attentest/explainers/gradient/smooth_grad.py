@@ -64,6 +64,10 @@ class SmoothGrad(Explainer):
         if self.stdevs < 0:
             raise InputError(f"{self.name}: stdevs={self.stdevs} must not be negative.")
 
+    def has_sign(self) -> bool:
+        """As what is averaged."""
+        return SMOOTHED.parse(self.of).has_sign()
+
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:

@@ -31,6 +31,7 @@ class Deletion(Explainer):
     name: ClassVar[str] = "deletion"
     summary: ClassVar[str] = "what the class loses when the token is deleted and the rest encoded again"
     reference: ClassVar[str] = "Li et al. 2016; Jain & Wallace 2019, algorithm 1, with its sign"
+    erases: ClassVar[str] = "tokens"
     cost: ClassVar[str] = "T forward passes, shared prefixes computed once"
     checked: ClassVar[str] = "a sample against encoding each shortened text by itself"
     signed: ClassVar[bool] = True

@@ -32,6 +32,7 @@ class LeaveOneOut(Explainer):
     name: ClassVar[str] = "leave_one_out"
     summary: ClassVar[str] = "change of the prediction when the token is deleted and the rest encoded again"
     reference: ClassVar[str] = "Jain & Wallace 2019, algorithm 1; Li et al. 2016"
+    erases: ClassVar[str] = "tokens"
     cost: ClassVar[str] = "T forward passes, shared prefixes computed once"
 
     def explain(

@@ -38,6 +38,7 @@ class Occlusion(Explainer):
     name: ClassVar[str] = "occlusion"
     summary: ClassVar[str] = "what the class loses when the token's embedding is replaced by an empty one"
     reference: ClassVar[str] = "Zeiler & Fergus 2014; Li et al. 2016"
+    erases: ClassVar[str] = "tokens"
     cost: ClassVar[str] = "T forward passes, what the replacement leaves unchanged computed once"
     signed: ClassVar[bool] = True
     baselines: Baselines = "zero"

@@ -31,6 +31,7 @@ class StateErasure(Explainer):
     name: ClassVar[str] = "state_erasure"
     summary: ClassVar[str] = "change of the prediction when the state's weight is zeroed, the rest renormalised"
     reference: ClassVar[str] = "Serrano & Smith 2019, section 3"
+    erases: ClassVar[str] = "weights"
     cost: ClassVar[str] = "one forward pass and T rereadings"
 
     @torch.no_grad()

@@ -9,7 +9,7 @@ from tests.conftest import classifier, made_up_split, whole
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers import EXPLAINERS, LAYERED
+from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
 from attentest.models.copies import copies
 from attentest.models.networks.classifier import Architecture, Classifier
@@ -17,8 +17,10 @@ from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import Reading, Subject
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
+#: Those that only a transformer can be explained with.
+OF_TRANSFORMERS = [name for name, explainer in EXPLAINERS.items() if explainer.needs]
 #: The oracle is asked by an examination, which hands it the marks; precomputed scores have a file.
-ASKED = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *LAYERED)]
+OF_ANY_MODEL = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *OF_TRANSFORMERS)]
 
 
 def made(

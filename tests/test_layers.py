@@ -21,6 +21,7 @@ LAYERS = [
     {"challenges"},
     {"runs"},
     {"studies"},
+    {"calibration"},
     {"papers"},
     {"report"},
     {"papers of their own"},

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
-from attentest.data.corpora.generated import Generated
 from attentest.data.corpus import Split
+from attentest.data.generated import Generated
 
 SOUNDS = (("purrs", "meows", "hisses"), ("barks", "growls", "howls"))
 BEFORE, AFTER = ("my", "the", "a", "your", "her"), ("loudly", "softly", "again", "today", "outside", "there")

@@ -34,6 +34,9 @@ from attentest.data.corpora.yahoo import Yahoo
 from attentest.data.corpora.yelp import Yelp, YelpSample
 from attentest.data.corpora.yelp_hat import YelpHAT
 from attentest.data.corpus import Corpus
+from attentest.data.worlds.composed import Conjunction, Negation, Order
+from attentest.data.worlds.lookup import LookUp
+from attentest.data.worlds.simple import AnyOf, Keyword, Majority
 from attentest.registry import Named, Registry
 
 __all__ = ["CORPORA", "CorpusSource"]
@@ -61,6 +64,14 @@ CORPORA: Registry[CorpusSource] = Registry(
         "stories-2": Stories2,
         "stories-3": Stories3,
         "dates": Dates,
+        # worlds: built in, and able to intervene in their texts
+        "world-keyword": Keyword,
+        "world-majority": Majority,
+        "world-any": AnyOf,
+        "world-both": Conjunction,
+        "world-negation": Negation,
+        "world-order": Order,
+        "world-lookup": LookUp,
         # single texts
         "sst": SST,
         "sst-5": SST5,

@@ -9,8 +9,8 @@ from random import Random
 from typing import ClassVar, TypeVar
 
 from attentest.data.corpora.aspect_words import ASIDES, ASPECTS, JOINS, JUDGED, NEGATED, OPINIONS, SLOTS, Aspect
-from attentest.data.corpora.generated import Generated
 from attentest.data.corpus import Split
+from attentest.data.generated import Generated
 from attentest.tasks import TaskName
 
 __all__ = ["Aspects"]

@@ -9,9 +9,9 @@ from typing import ClassVar
 import pyarrow as pa
 
 from attentest.data.corpora.date_words import Word, any_day, said, written
-from attentest.data.corpora.generated import Generated
 from attentest.data.corpora.parallel import CLASSES
 from attentest.data.corpus import Split
+from attentest.data.generated import Generated
 from attentest.tasks import TaskName
 
 __all__ = ["Dates"]

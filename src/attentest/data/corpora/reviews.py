@@ -14,11 +14,11 @@ from random import Random
 from typing import ClassVar, TypeVar
 
 from attentest.data.corpora import review_grammar as grammar
-from attentest.data.corpora.generated import Generated
 from attentest.data.corpora.review_grammar import Phrase
 from attentest.data.corpora.review_things import THINGS, Thing, Topic
 from attentest.data.corpora.review_words import NEGATIONS, OPINIONS
 from attentest.data.corpus import Split
+from attentest.data.generated import Generated
 
 __all__ = ["Reviews"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from attentest.data.corpora.generated import Generated
 from attentest.data.corpora.story_world import PLACES, Event, Question, Tokens, questions, tell
 from attentest.data.corpus import Split
+from attentest.data.generated import Generated
 from attentest.tasks import TaskName
 
 __all__ = ["Stories", "Stories1", "Stories2", "Stories3"]

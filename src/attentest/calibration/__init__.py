@@ -1,0 +1,1 @@
+"""Calibration: models whose truth is known by intervention, and what every test says of them."""

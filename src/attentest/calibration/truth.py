@@ -1,0 +1,190 @@
+"""The truth about an attention: how much of what mattered do the words hold that it weighs most?
+
+Per text, 0 is what a blind choice of as many units would hold, and 1 the best choice. Below 0 attention points away
+from what mattered. Three truths, each for one use of the verdict:
+
+- **words** (*say which words mattered*): units of the text, exchanged by the world;
+- **states** (*check where the model looks*): what attention weighs, each state exchanged for that of another text;
+- **one** (*give it as the one reason*): the truth about words, less what the other words would have said without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attentest.calibration.intervention import Interviewer, log_odds
+from attentest.calibration.shapley import UnitValues, Worth, all_sets_values, sampled_values
+from attentest.data.vocabulary import Vocabulary
+from attentest.data.worlds.text import Text
+from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
+
+__all__ = ["Truth", "held_share", "truth_of", "word_values"]
+
+#: A unit decides if it mattered at least this share of what the most important one did.
+DECIDES = 0.1
+#: What is less than this share of all numbers is rounding.
+ROUNDING = 1e-9
+#: Fillers that together mattered more than this share are looked at one by one.
+REST = 0.02
+#: Of so few groups all sets are tried.
+FEW = 6
+#: Random orders in which units are put back.
+ORDERS = 64
+#: Texts whose states are exchanged for those of a text.
+OTHERS = 16
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The three truths of every text; not a number where nothing the text says moves the model."""
+
+    words: np.ndarray
+    states: np.ndarray
+    one: np.ndarray
+
+    def means(self) -> dict[str, float]:
+        """Each over the texts that could be judged."""
+        return {name: float(np.nanmean(values)) for name, values in vars(self).items()}
+
+
+def held_share(weights: np.ndarray, mass: np.ndarray, top: int) -> float:
+    """How much of the mass the ``top`` highest weights hold, between a blind choice (0) and the best (1).
+
+    Equal weights share what they hold in expectation. Not a number where every choice is as good.
+    """
+    total = mass.sum()
+    if total <= 0 or not 0 < top < len(mass):
+        return float("nan")
+    best = np.sort(mass)[::-1][:top].sum() / total
+    blind = top / len(mass)
+    if best - blind < 1e-9:
+        return float("nan")
+    return float((_held(weights, mass, top) / total - blind) / (best - blind))
+
+
+def _held(weights: np.ndarray, mass: np.ndarray, top: int) -> float:
+    order = np.argsort(-weights, kind="stable")
+    edge = weights[order[top - 1]]
+    above, tied = weights > edge, weights == edge
+    left = top - above.sum()
+    return float(mass[above].sum() + left * mass[tied].mean())
+
+
+def word_values(
+    asked: Interviewer, *, orders: int = ORDERS, random: np.random.Generator
+) -> tuple[UnitValues, list[list[int]]]:
+    """What the units of a text did to the log-odds of the predicted class; fillers that did nothing count as one."""
+    units = asked.text.units
+    deciding = [[number] for number, unit in enumerate(units) if unit.decides]
+    rest = [number for number, unit in enumerate(units) if not unit.decides and len(unit.options) > 1]
+    predicted = asked.logits(asked.own[None]).argmax(-1)
+
+    def worth(choices: np.ndarray) -> np.ndarray:
+        logits = asked.logits(choices)
+        return log_odds(logits, predicted.expand(len(choices))).numpy()
+
+    groups = [*deciding, rest] if rest else deciding
+    if len(groups) <= FEW:
+        found = all_sets_values(worth, asked.own, asked.counts, groups, draws=orders // 2, random=random)
+    else:
+        found = sampled_values(worth, asked.own, asked.counts, groups, orders=orders, random=random)
+    if rest and found.mass[-1] > REST * found.mass.sum():
+        groups = [*deciding, *([number] for number in rest)]
+        found = sampled_values(worth, asked.own, asked.counts, groups, orders=orders, random=random)
+    return found, groups
+
+
+def truth_of(
+    subject: Subject, texts: Sequence[Text], vocabulary: Vocabulary, *, orders: int = ORDERS, seed: int = 0
+) -> Truth:
+    """The truths of these texts."""
+    found = [
+        _truth(Interviewer(subject, vocabulary, text), orders, np.random.default_rng((seed, number)))
+        for number, text in enumerate(texts)
+    ]
+    words, states, one = (np.array(values) for values in zip(*found, strict=True))
+    return Truth(words, states, one)
+
+
+def _truth(asked: Interviewer, orders: int, random: np.random.Generator) -> tuple[float, float, float]:
+    reading = asked.read(asked.own[None])
+    weights = reading.weights[0].double().cpu().numpy()
+    values, groups = word_values(asked, orders=orders, random=random)
+    mass = np.zeros(len(asked.text.units))
+    for group, share in zip(groups, values.mass, strict=True):
+        if len(group) == 1:
+            mass[group[0]] = share
+    by_unit = _by_unit(asked.text, weights[1:-1])
+    top = _deciding(mass)
+    words = held_share(by_unit, mass, top)
+    one = words * (1 - _without(asked, np.argsort(-by_unit, kind="stable")[:top], random)) if top else float("nan")
+    return words, _states_held(asked, reading, weights, orders, random), one
+
+
+def _deciding(mass: np.ndarray) -> int:
+    """How many decide."""
+    return int((mass >= DECIDES * mass.max()).sum()) if mass.max() > 0 else 0
+
+
+def _without(asked: Interviewer, units: np.ndarray, random: np.random.Generator, draws: int = 64) -> float:
+    """The share, from 0 to 1, of what a text says over chance that is left when these units are drawn anew."""
+    drawn = random.integers(0, asked.counts, size=(draws, len(asked.counts)))
+    without = np.tile(asked.own, (draws, 1))
+    without[:, units] = drawn[:, units]
+    logits = asked.logits(np.concatenate([asked.own[None], drawn, without]))
+    said = log_odds(logits, logits[:1].argmax(-1).expand(len(logits))).numpy()
+    chance, left = said[1 : draws + 1].mean(), said[draws + 1 :].mean()
+    whole = said[0] - chance
+    return float(np.clip((left - chance) / whole, 0.0, 1.0)) if whole > 0 else 1.0
+
+
+def _states_held(
+    asked: Interviewer, reading: Reading, weights: np.ndarray, orders: int, random: np.random.Generator
+) -> float:
+    """How much of what states did attention's top states hold; each is exchanged for those of other texts."""
+    if not isinstance(reading, AffineReading | DecodedReading):
+        return float("nan")
+    others = asked.read(random.integers(0, asked.counts, size=(OTHERS, len(asked.counts))))
+    each = torch.cat([_says(others), _says(reading)]).double()[:, 1:-1]
+    own_weights = reading.weights[0, 1:-1].double()
+    predicted = reading.predicted
+
+    def worth(choices: np.ndarray) -> np.ndarray:
+        places = torch.arange(each.shape[1])
+        mixed = each[torch.from_numpy(choices), places]
+        context = (own_weights[None, :, None] * mixed).sum(1)
+        if isinstance(reading, DecodedReading):
+            context = reading.decode(context[None].to(reading.states.dtype))[0]
+        return log_odds(context, predicted.expand(len(context))).cpu().numpy()
+
+    size = each.shape[1]
+    if reading.token_logits is not None and each.shape[-1] == 2:  # what states say adds up, in whatever order
+        said = each @ torch.tensor([-1.0, 1.0], dtype=each.dtype)
+        found = UnitValues((own_weights * (said[-1] - said[:-1].mean(0))).cpu().numpy(), np.zeros(size))
+    else:
+        found = _sampled(worth, size, orders, random)
+    mass = found.mass
+    if mass.max() <= ROUNDING * max(1.0, float(each.abs().max())):
+        return float("nan")
+    return held_share(weights[1:-1], mass, _deciding(mass))
+
+
+def _says(reading: Reading) -> Tensor:
+    """What states say: each its logits where they add up, and itself where they do not."""
+    return reading.states if reading.token_logits is None else reading.token_logits
+
+
+def _sampled(worth: Worth, size: int, orders: int, random: np.random.Generator) -> UnitValues:
+    return sampled_values(
+        worth, np.full(size, OTHERS), np.full(size, OTHERS), [[i] for i in range(size)], orders=orders, random=random
+    )
+
+
+def _by_unit(text: Text, weights: np.ndarray) -> np.ndarray:
+    """The weight of each unit: the highest of its words', for it is found where one of them is."""
+    return np.array([weights[list(unit.places)].max() for unit in text.units])

@@ -14,8 +14,8 @@ from attentest.explaining import METHODS, MOST_PAIRED, named
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
 from attentest.report.explanations.explanation import Explanation
-from attentest.runs.run import Run
-from attentest.runs.trained import train
+from attentest.runs.model import train
+from attentest.runs.trained import TrainedRun
 from attentest.store.folder import RunFolder
 from attentest.training.loop import Training
 from tests.conftest import made_up_corpus
@@ -26,9 +26,13 @@ TEXT = "word1 telling1 word2 nonsense word3"
 #: Those that need no file and no marks.
 
 
+def trained_run(corpus: Corpus, architecture: Architecture, epochs: int) -> TrainedRun:
+    return TrainedRun(corpus, architecture=architecture, training=Training(epochs=epochs), tokenizer="whitespace")
+
+
 def trained(root: Path, corpus: Corpus, encoder: str = "bilstm(hidden=8)") -> RunFolder:
     architecture = Architecture(ENCODERS.parse(encoder), embedding=10)
-    return train(Run(corpus, architecture, Training(epochs=6), (), tokenizer="whitespace"), root)
+    return train(trained_run(corpus, architecture, 6), root)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +66,7 @@ def test_a_hierarchical_model_is_explained_word_by_word(tmp_path):
     splits = {name: told(count, count) for name, count in (("train", 60), ("dev", 20), ("test", 20))}
     corpus = Corpus("told", ("bad", "good"), splits, Provenance("made up", "none"))
     architecture = Architecture(ENCODERS.parse("bigru(hidden=4)"), embedding=6, structure="hierarchical")
-    train(Run(corpus, architecture, Training(epochs=2), (), tokenizer="whitespace"), tmp_path)
+    train(trained_run(corpus, architecture, 2), tmp_path)
     made = attentest.explain("word1 word2 . lovely word3 !", runs=tmp_path, interactions=True)
     assert tuple(made.scores) == METHODS
     assert all(len(scores) == 6 for scores in made.scores.values())

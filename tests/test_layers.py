@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "attentest"
 LAYERS = [
     {"errors", "__init__"},
-    {"durations", "registry", "progress", "tasks", "memory", "words"},
+    {"devices", "durations", "registry", "progress", "tasks", "memory", "words"},
     {"measures"},
     {"statistics"},
     {"data"},

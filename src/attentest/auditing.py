@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from attentest.devices import device_named
 from attentest.durations import seconds_of
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
@@ -19,7 +20,6 @@ from attentest.runs.execute import execute, is_complete
 from attentest.runs.given import describe_given
 from attentest.runs.questions import Questions
 from attentest.runs.run import Run
-from attentest.runs.trained import device_named
 from attentest.store.folder import RunFolder
 from attentest.studies.plan import Planned, costs
 from attentest.studies.study import Cell

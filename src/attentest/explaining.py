@@ -18,6 +18,7 @@ from attentest.data.corpus import Split
 from attentest.data.files.new_texts import Cut
 from attentest.data.sentences import split_with_sentences
 from attentest.data.vocabulary import END
+from attentest.devices import reproducibly
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
@@ -32,7 +33,6 @@ from attentest.report.explanations.explanation import Explanation, Pairs, Scored
 from attentest.report.translated import Translation
 from attentest.runs.examination.written import own_words
 from attentest.runs.loaded import Loaded, load_for
-from attentest.runs.trained import reproducibly
 from attentest.store.folder import find_run
 
 __all__ = ["METHODS", "SECOND", "explain", "explain_translation", "named"]

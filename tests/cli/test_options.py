@@ -92,7 +92,8 @@ def test_every_choice_of_files_reaches_the_corpus(tmp_path: Path, monkeypatch: p
         corpus_for(None, ("0", "1"), **of_model)
     of_command = {name: given[name] for name in FILES if name in inspect.signature(fine_tune).parameters}
     assert set(of_command) == {name for name in FILES if name != "min_frequency"}
-    monkeypatch.setattr("attentest.runs.fine_tuned.checkpoint_folder", lambda start: start)
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "config.json").write_text("{}")
     with pytest.raises(Stopped):
         fine_tune(tmp_path / "checkpoint", to=tmp_path / "to", quiet=True, **of_command)
     for sent, found in zip((given, of_model, of_command), captured, strict=True):

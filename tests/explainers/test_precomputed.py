@@ -87,11 +87,11 @@ def test_other_scores_are_another_version_of_the_findings(made, tmp_path):
     split, _, _ = made
     explainer, _ = kept(tmp_path / "run", split)
     challenge = Rationale(explainers=("attention", text_of(explainer)))
-    before = code_of(challenge, ())
-    assert code_of(challenge, ()) == before
+    before = code_of(challenge, (), Classifier)
+    assert code_of(challenge, (), Classifier) == before
     other, _ = kept(tmp_path / "other", split, seed=1)
     Path(explainer.file).write_bytes(Path(other.file).read_bytes())
-    assert code_of(challenge, ()) != before
+    assert code_of(challenge, (), Classifier) != before
 
 
 def test_scores_that_are_written_anew_are_read_anew(made, tmp_path):
@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_one_is_refused_at_once(text, words):
 
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(InputError, match="there is no file nowhere"):
-        code_of(Rationale(explainers=("precomputed(file='nowhere.parquet')",)), ())
+        code_of(Rationale(explainers=("precomputed(file='nowhere.parquet')",)), (), Classifier)
 
 
 def test_no_model_can_be_taken_from_scores_that_look_at_none():

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 import pytest
 from tests.report.made_up_verdict import made_up_verdict
 from tests.report.test_page import Outline
-from tests.studies.test_run import small
+from tests.runs.test_run import small
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.agreement.examine import Agreement

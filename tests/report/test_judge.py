@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from tests.studies.test_run import small
+from tests.runs.test_run import small
 
 from attentest.challenges.adversary.examine import Adversary
 from attentest.explainers.perturbation.state_erasure import erasure_effect

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.challenges.test_rationale import annotated_corpus
 from tests.report.test_page import Outline
-from tests.studies.test_run import SMALL, small
+from tests.runs.test_run import SMALL, small
 
 from attentest.challenges.rationale.examine import Rationale
 from attentest.report.figures import rationale_ceiling, svg
@@ -17,7 +17,7 @@ from attentest.report.marks import CEILING, Marked, has_ceiling, marks_table, ma
 from attentest.report.page import page
 from attentest.report.tables import render
 from attentest.runs.execute import execute
-from attentest.runs.run import Run
+from attentest.runs.trained import TrainedRun
 from attentest.store.findings import Findings
 from attentest.training.loop import Training
 
@@ -130,7 +130,8 @@ def test_the_figure_shows_what_another_person_reaches():
 @pytest.mark.slow
 def test_a_real_run_on_a_corpus_that_people_marked_shows_the_ceiling_everywhere(tmp_path):
     challenge = Rationale(("attention", "gradient", "random"))
-    run = execute(Run(annotated_corpus(), SMALL, Training(epochs=1), (challenge,)), tmp_path)
+    choices = {"architecture": SMALL, "training": Training(epochs=1), "challenges": (challenge,)}
+    run = execute(TrainedRun(annotated_corpus(), **choices), tmp_path)
     verdict = judge(run)
     line = next(line for line in verdict.lines if line.key == "rationale")
     assert "The human ceiling" in line.reading

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.report.test_page import Outline
-from tests.studies.test_run import small
+from tests.runs.test_run import small
 
 from attentest.challenges.faithfulness.examine import MARKS as WRITTEN
 from attentest.challenges.faithfulness.examine import Faithfulness

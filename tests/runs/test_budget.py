@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 import pytest
-from tests.studies.test_integrity import Heard
-from tests.studies.test_run import bytes_of, small
+from tests.runs.test_integrity import Heard
+from tests.runs.test_run import bytes_of, small
 
 from attentest.auditing import describe_audit
 from attentest.challenges import CHALLENGES

@@ -13,7 +13,8 @@ from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.errors import InputError, NotApplicable
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
-from attentest.runs.trained import train
+from attentest.runs.existing import GivenRun
+from attentest.runs.model import train
 from attentest.store.folder import RunFolder, find_run, runs_in
 from attentest.store.summary import estimate
 from attentest.studies.cell import describe_cell
@@ -130,7 +131,7 @@ def test_findings_belong_to_their_companions(run):
 
 
 def test_a_model_from_elsewhere_has_no_companions(undisturbed, run, tmp_path):
-    given = replace(run, model_from=RunFolder(undisturbed / run.id), challenges=run.challenges[:1])
+    given = GivenRun.of_run(RunFolder(undisturbed / run.id), run.corpus, challenges=run.challenges[:1])
     with pytest.raises(NotApplicable, match="audit without --model"):
         execute(given, tmp_path)
 

@@ -11,14 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.runs.test_integrity import Heard
+from tests.runs.test_run import bytes_of
 from tests.studies.slow import LOG, Failing, Noted, in_small_batches, noted_rows, run_of
-from tests.studies.test_integrity import Heard
-from tests.studies.test_run import bytes_of
 
 from attentest.report.judge import judge
 from attentest.report.page import page
 from attentest.runs.execute import execute, is_complete
-from attentest.runs.trained import train
+from attentest.runs.model import train
 from attentest.store.folder import RunFolder
 from attentest.studies.cell import failure_of, perform
 from attentest.studies.engine import Task

@@ -25,18 +25,18 @@ from attentest.errors import InputError, NotApplicable
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.papers.studies import built_in
 from attentest.progress import Silent
-from attentest.runs import trained
+from attentest.runs import model as stages
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
-from attentest.runs.fine_tuned import FineTunedRun
+from attentest.runs.fine_tuned import FineTunedRun, fine_tune
 from attentest.runs.given import describe_given
-from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, Run
+from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY
 from attentest.store.folder import RunFolder
 from attentest.studies.conduct import conduct
 from attentest.studies.engines import InProcess
 from attentest.studies.plan import costs, plan
 from attentest.studies.study import read_study
-from attentest.training.fine_tuning import FINE_TUNING, UNFINISHED, fine_tune
+from attentest.training.fine_tuning import FINE_TUNING, words_of
 from attentest.training.loop import predict
 from attentest.training.resume import Resume
 
@@ -66,7 +66,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return saved(tmp_path / "base")
 
 
-def made_up_run(checkpoint: Path, **choices: Any) -> Run:
+def made_up_run(checkpoint: Path, **choices: Any) -> Any:
     return describe_run(
         corpus=made_up_corpus(count=80),
         fine_tune=checkpoint,
@@ -88,7 +88,7 @@ def test_it_learns_is_kept_and_is_found_again(checkpoint: Path, tmp_path: Path) 
     there = predict(found, Encoded.of(run.examined(), vocabulary))
     frame = folder.findings("instances").table.to_pandas()
     assert np.stack(frame["probabilities"].tolist()) == pytest.approx(there, abs=1e-6)
-    assert not (folder.path / trained.UNFINISHED).exists()
+    assert not (folder.path / stages.UNFINISHED).exists()
     other = execute(replace(run, challenges=run.challenges[:1], site="layer 2 head 1"), tmp_path / "runs")
     assert other.path != folder.path
     assert other.record["finished"][MODEL]["sha256"] == entry["sha256"]
@@ -102,8 +102,7 @@ def test_words_that_training_never_saw_are_not_unknown(checkpoint: Path, tmp_pat
     new = [["word45", "telling1"] for _ in range(len(test))]
     columns = test.drop_columns(["rationale"]).set_column(test.column_names.index("tokens"), "tokens", [new])
     changed = replace(corpus, splits={**corpus.splits, "test": type(corpus["test"])(columns)}, known_digest="")
-    _, vocabulary, _ = replace(run, corpus=changed).build(torch.device("cpu"), lambda line: None)
-    assert "word45" in vocabulary.index
+    assert "word45" in words_of(changed).index
     assert "word45" not in {word for text in corpus["train"].table["tokens"].to_pylist() for word in text}
 
 
@@ -113,12 +112,12 @@ def test_it_goes_on_after_a_kill_with_the_same_bytes(
 ) -> None:
     run = made_up_run(checkpoint)
     execute(run, tmp_path / "whole")
-    monkeypatch.setattr(trained, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(stages, "CHECKPOINT_SECONDS", 0.0)
     kill_after(2, monkeypatch)
     with pytest.raises(Killed):
         execute(run, tmp_path / "killed")
     monkeypatch.undo()
-    assert (tmp_path / "killed" / run.id / trained.UNFINISHED).is_file()
+    assert (tmp_path / "killed" / run.id / stages.UNFINISHED).is_file()
     said = Said()
     execute(run, tmp_path / "killed", progress=said)
     assert "Going on after epoch 2." in said.lines
@@ -150,17 +149,18 @@ class Said(Silent):
 def test_the_command_goes_on_after_a_kill_too(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    corpus, training = made_up_corpus(), replace(FINE_TUNING, epochs=3, learning_rate=5e-3, batch_size=8)
-    fine_tune(checkpoint, corpus, tmp_path / "whole", training=training)
+    run = made_up_run(checkpoint, challenges=[])
+    fine_tune(run, tmp_path / "whole")
+    monkeypatch.setattr(stages, "CHECKPOINT_SECONDS", 0.0)
     kill_after(1, monkeypatch)
     with pytest.raises(Killed):
-        fine_tune(checkpoint, corpus, tmp_path / "killed", training=training, every=0.0)
+        fine_tune(run, tmp_path / "killed")
     monkeypatch.undo()
-    unfinished = tmp_path / f"killed{UNFINISHED}"
-    assert unfinished.is_file()
+    unfinished = tmp_path / "killed.training"
+    assert unfinished.is_dir()
     assert not (tmp_path / "killed").exists()
     said = Said()
-    fine_tune(checkpoint, corpus, tmp_path / "killed", training=training, progress=said)
+    fine_tune(run, tmp_path / "killed", progress=said)
     assert said.lines == ["Going on after epoch 1."]
     assert not unfinished.exists()
     assert (tmp_path / "killed" / MODEL).read_bytes() == (tmp_path / "whole" / MODEL).read_bytes()
@@ -288,7 +288,8 @@ def test_translations_and_texts_too_long_are_refused(checkpoint: Path, tmp_path:
     tokenizer.model_max_length = 8
     tokenizer.save_pretrained(checkpoint)
     with pytest.raises(InputError, match="texts are longer than the model takes"):
-        fine_tune(checkpoint, corpus, tmp_path / "to")
+        fine_tune(describe_run(corpus=corpus, fine_tune=checkpoint, challenges=()), tmp_path / "to")
+    assert [path.name for path in tmp_path.iterdir()] == ["base"]
 
 
 @pytest.mark.slow

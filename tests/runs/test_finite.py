@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 import torch
-from tests.conftest import classifier, made_up_split
+from tests.conftest import classifier, made_up_corpus, made_up_split
 from tests.pretrained import tiny, tokenizer_of
-from tests.studies.test_run import small
+from tests.runs.test_run import small
 
 import attentest
 from attentest.challenges import CHALLENGES
@@ -21,8 +21,9 @@ from attentest.report.figures import Palette
 from attentest.runs.examination.examine import examine
 from attentest.runs.examination.finite import NOT_FINITE, refuse_not_finite
 from attentest.runs.execute import execute
+from attentest.runs.existing import GivenRun
+from attentest.runs.model import train
 from attentest.runs.run import MODEL
-from attentest.runs.trained import train
 from attentest.store.findings import read_findings
 from attentest.store.summary import estimate
 from attentest.training.checkpoints import load_network, save_network
@@ -86,7 +87,7 @@ def test_a_model_with_a_weight_that_is_not_finite_is_refused_in_one_line(tmp_pat
     save_network(trained.path / MODEL, model, model.architecture)
     trained.finish(MODEL)
     with pytest.raises(CheckpointError, match=r"^1 of \d+ weights in head.* are not finite .* lower learning rate"):
-        execute(small(model_from=trained), tmp_path)
+        execute(GivenRun.of_run(trained, made_up_corpus()), tmp_path)
 
 
 def test_a_checkpoint_with_a_weight_that_is_not_finite_is_refused_before_its_self_test():

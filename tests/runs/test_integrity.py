@@ -6,7 +6,7 @@ import random
 import shutil
 
 import pytest
-from tests.studies.test_run import bytes_of, small
+from tests.runs.test_run import bytes_of, small
 
 from attentest.challenges import CHALLENGES
 from attentest.errors import StorageError

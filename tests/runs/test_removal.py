@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.conftest import made_up_corpus
 from tests.hierarchy import texts
-from tests.studies.test_run import SMALL, bytes_of
+from tests.runs.test_run import SMALL, bytes_of
 
 from attentest.challenges import CHALLENGES
 from attentest.data.batches import Encoded
@@ -16,7 +16,8 @@ from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
 from attentest.runs.execute import execute
 from attentest.runs.removal import Removal, ranks_of, without_top
-from attentest.runs.run import MODEL, VOCABULARY, Run
+from attentest.runs.run import MODEL, VOCABULARY
+from attentest.runs.trained import TrainedRun
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
 from attentest.training.checkpoints import load_network, load_vocabulary
@@ -25,9 +26,9 @@ from attentest.training.loop import Training
 INSTANCES = (CHALLENGES.parse("instances(per_token=False)"),)
 
 
-def run(removal: Removal | None = None, **changes) -> Run:
+def run(removal: Removal | None = None, **changes) -> TrainedRun:
     fields = {"architecture": SMALL, "training": Training(epochs=2), "challenges": INSTANCES, **changes}
-    return Run(made_up_corpus(), **fields, removal=removal)
+    return TrainedRun(made_up_corpus(), **fields, removal=removal)
 
 
 @pytest.mark.parametrize("by", ["mask", "delete"])
@@ -85,7 +86,8 @@ def test_a_run_after_removal_trains_the_first_model_once_and_is_worse_without_wh
 
     def made(removal: Removal | None = None) -> RunFolder:
         small = Architecture(ENCODERS.parse("average(hidden=32)"), embedding=32)
-        return execute(Run(corpus, small, Training(epochs=6), INSTANCES, removal=removal), tmp_path)
+        choices = {"architecture": small, "training": Training(epochs=6), "challenges": INSTANCES}
+        return execute(TrainedRun(corpus, **choices, removal=removal), tmp_path)
 
     whole = made()
     found = {explainer: made(Removal(explainer, 0.1)) for explainer in ("random", "leave_one_out")}

@@ -15,23 +15,26 @@ import torch
 from tests.conftest import made_up_corpus
 
 from attentest.challenges import CHALLENGES
+from attentest.devices import reproducibly
 from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
 from attentest.runs.execute import execute
+from attentest.runs.existing import GivenRun
+from attentest.runs.model import train
 from attentest.runs.presets import preset
 from attentest.runs.questions import Usual
-from attentest.runs.run import Run
-from attentest.runs.trained import reproducibly, train
+from attentest.runs.run import MODEL
+from attentest.runs.trained import TrainedRun
 from attentest.training.loop import Training
 
 SMALL = Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8)
 QUICK = tuple(CHALLENGES.parse(t) for t in ("agreement", "permutation", "adversary(steps=20)", "uniform", "rationale"))
 
 
-def small(classes: int = 2, **changes) -> Run:
+def small(classes: int = 2, **changes) -> TrainedRun:
     fields = {"architecture": SMALL, "training": Training(epochs=2), "challenges": QUICK, **changes}
-    return Run(made_up_corpus(classes), **fields)
+    return TrainedRun(made_up_corpus(classes), **fields)
 
 
 def bytes_of(folder) -> dict[str, str]:
@@ -129,7 +132,9 @@ def test_a_deleted_or_altered_file_is_noticed_and_computed_again(tmp_path):
 def test_a_trained_model_can_be_audited_on_its_own(tmp_path):
     trained = train(small(), tmp_path)
     assert trained.challenges == []
-    folder = execute(small(model_from=trained), tmp_path)
+    run = GivenRun.of_run(trained, made_up_corpus(), challenges=QUICK)
+    folder = execute(run, tmp_path)
+    assert (folder.path / MODEL).read_bytes() == (trained.path / MODEL).read_bytes()
     assert bytes_of(folder) == bytes_of(execute(small(), tmp_path))
 
 
@@ -142,9 +147,10 @@ def test_a_challenge_that_does_not_apply_is_refused_when_asked_for_and_passed_ov
         corpus.provenance,
     )
     marked = (CHALLENGES.parse("rationale"),)
+    choices = {"architecture": SMALL, "training": Training(epochs=1)}
     with pytest.raises(NotApplicable, match="has no rationales"):
-        execute(Run(bare, SMALL, Training(epochs=1), marked), tmp_path)
-    folder = execute(Run(bare, SMALL, Training(epochs=1), marked, Usual(frozenset(marked))), tmp_path)
+        execute(TrainedRun(bare, **choices, challenges=marked), tmp_path)
+    folder = execute(TrainedRun(bare, **choices, challenges=marked, usual=Usual(frozenset(marked))), tmp_path)
     assert folder.challenges == ["instances"]
 
 
@@ -183,7 +189,7 @@ def test_a_run_killed_at_any_moment_goes_on_and_ends_with_the_same_findings(tmp_
         import torch
         torch.set_num_threads(1)
         from pathlib import Path
-        from tests.studies.test_run import small
+        from tests.runs.test_run import small
         from attentest.runs.execute import execute
         execute(small(), Path({str(tmp_path / "killed")!r}))
         """

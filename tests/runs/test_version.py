@@ -11,7 +11,9 @@ from tests.conftest import made_up_corpus
 
 import attentest
 from attentest.challenges import CHALLENGES
-from attentest.runs.run import Run, code_of, definitions_of
+from attentest.models.networks.classifier import Classifier
+from attentest.runs.run import code_of, definitions_of
+from attentest.runs.trained import TrainedRun
 from attentest.runs.version import forget, version_of
 
 UPPER = "from made_up_package.base import RATE\n\n\ndef twice():\n    return 2 * RATE\n"
@@ -150,7 +152,7 @@ def test_what_a_module_does_on_import_counts_for_all_it_defines(package):
 def test_the_explainers_a_challenge_names_are_part_of_its_version():
     one = CHALLENGES.parse("agreement(pairs=('attention~gradient',))")
     two = CHALLENGES.parse("agreement(pairs=('attention~occlusion',))")
-    assert code_of(one, ()) != code_of(two, ())
+    assert code_of(one, (), Classifier) != code_of(two, (), Classifier)
 
 
 @pytest.fixture
@@ -159,8 +161,8 @@ def copied(tmp_path):
     source = Path(attentest.__file__).parent
     folder = tmp_path / "attentest"
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__", "*.csv", "templates"))
-    run = Run(made_up_corpus())
-    asked = [definitions_of(challenge, run.read_by, run.subject_class) for challenge in run.asked]
+    run = TrainedRun(made_up_corpus())
+    asked = [definitions_of(challenge, run.definitions, run.subject_class)[0] for challenge in run.asked]
     command = "import sys, attentest.runs.version as v; print([v.version_of(*a.split()) for a in sys.argv[1:]])"
 
     def versions(moved: tuple[str, str] = ("", "")) -> str:

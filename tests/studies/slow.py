@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
-from tests.studies.test_run import small
+from tests.runs.test_run import small
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Challenge, Examination, numbers

@@ -13,7 +13,7 @@ import time
 import pytest
 from tests.studies.made_up_study import TEXT, Silence, bytes_of_all, made_up_study
 
-from attentest.runs import trained as stages
+from attentest.runs import model as stages
 from attentest.studies.conduct import conduct, tasks_of
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.plan import costs, plan
@@ -136,8 +136,8 @@ def test_a_papers_finished_cells_are_found_without_its_corpora(tmp_path):
 DRIVER = """
 import sys
 from pathlib import Path
-from attentest.runs import trained
-trained.CHECKPOINT_SECONDS = 0.0
+from attentest.runs import model
+model.CHECKPOINT_SECONDS = 0.0
 from attentest.studies.conduct import conduct
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.study import read_study

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 from tests.studies.made_up_study import Silence, bytes_of_all, made_up_study
 
-from attentest.runs import trained as stages
+from attentest.runs import model as stages
 from attentest.studies.conduct import conduct
 from attentest.studies.engines import InProcess, RayCluster
 

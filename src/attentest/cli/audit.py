@@ -110,8 +110,8 @@ def audit(
     terminal = Terminal(quiet=quiet or as_json)
     check_texts(choices)
     from attentest.auditing import describe_audit, finish
+    from attentest.devices import device_named
     from attentest.report.missing import failures, left_out
-    from attentest.runs.trained import device_named
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):
@@ -186,10 +186,10 @@ def train(
     choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
     check_texts(choices)
+    from attentest.devices import device_named
     from attentest.runs.describe import describe_run
+    from attentest.runs.model import train as train_model
     from attentest.runs.run import MODEL
-    from attentest.runs.trained import device_named
-    from attentest.runs.trained import train as train_model
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):
@@ -270,7 +270,7 @@ def introduce(run: Run, terminal: Terminal) -> None:
     where = f" over {wording_of(fields).items}" if "structure" in model else ""
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
     decoder = f", {model['decoder']} decoder" if model.get("decoder") else ""
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{decoder}, {run.made}")
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{decoder}, {run.origin}")
     if cut := model.get("cut_short"):
         terminal.say(f"        {cut}")
     if writes and 0 < run.limit < (size := len(run.corpus[run.split])):

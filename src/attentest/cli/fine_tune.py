@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,62 +41,47 @@ def fine_tune(
     The best epoch on dev is saved as a checkpoint again: audit it with 'attentest audit --model'.
     """
     terminal = Terminal(quiet=quiet or as_json)
-    from attentest.data.corpora import CORPORA
     from attentest.data.files.presence import check_presence
-    from attentest.data.files.to_corpus import corpus_from_files
     from attentest.errors import InputError
-    from attentest.models.huggingface.checkpoint import is_checkpoint
 
     if (corpus is None) == (data is None):
         raise InputError("Give --corpus or --data: what to fine-tune on.")
-    check_presence(
-        corpus,
-        data,
-        test,
-        text_column=text_column,
-        label_column=label_column,
-        second_column=second_column,
-        id_column=id_column,
-        encoding=encoding,
-    )
-    from attentest.runs.fine_tuned import checkpoint_folder
-    from attentest.runs.run import TEXTS
-    from attentest.runs.seen_texts import keep_texts
-    from attentest.runs.trained import device_named
-    from attentest.training.fine_tuning import FINE_TUNING, fine_tune, finished_before
-    from attentest.training.loop import best_epoch
+    columns: dict[str, Any] = {
+        "text_column": text_column,
+        "label_column": label_column,
+        "second_column": second_column,
+        "id_column": id_column,
+        "encoding": encoding,
+    }
+    check_presence(corpus, data, test, **columns)
+    from attentest.devices import device_named
+    from attentest.runs.describe import describe_run
+    from attentest.runs.fine_tuned import FineTunedRun, checkpoint_folder, fine_tune, finished_before
 
-    given: dict[str, Any] = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    training = dataclasses.replace(FINE_TUNING, **{name: value for name, value in given.items() if value is not None})
-    chosen = device_named(device)
+    device_named(device)
     finished_before(to)
-    try:
-        checkpoint = checkpoint_folder(checkpoint)
-    except InputError:
-        if not is_checkpoint(checkpoint):  # it may be a name on the hub
-            raise
+    start = checkpoint_folder(checkpoint, hub=True)
     with terminal.console.status("Reading the corpus …"):
-        if data is None:
-            loaded = CORPORA.parse(str(corpus)).load()
-        else:
-            loaded = corpus_from_files(
-                data,
-                test=test,
-                text_column=text_column,
-                label_column=label_column,
-                second_column=second_column,
-                id_column=id_column,
-                tokenizer=tokenizer or "whitespace",
-                lowercase=False,
-                max_tokens=max_tokens,
-                truncate=truncate,
-                encoding=encoding,
-            )
-    found = fine_tune(checkpoint, loaded, to, training=training, seed=seed, device=chosen, progress=terminal)
-    keep_texts(loaded["train"], to / TEXTS)
-    best = best_epoch(found)
+        run = describe_run(
+            corpus=corpus,
+            data=data,
+            test=test,
+            tokenizer=tokenizer,
+            max_tokens=max_tokens,
+            truncate=truncate,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            seed=seed,
+            fine_tune=start,
+            challenges=(),
+            **columns,
+        )
+    assert isinstance(run, FineTunedRun)
+    record = fine_tune(run, to, device=device, progress=terminal)
+    epochs_, best = record["epochs"], record["epochs"][record["best_epoch"] - 1]
     if as_json:
-        typer.echo(json.dumps({"model": str(to), "epochs": [epoch.to_record() for epoch in found]}, indent=1))
+        typer.echo(json.dumps({"model": str(to), "epochs": epochs_}, indent=1))
         return
-    typer.echo(f"Best epoch {best.number} of {len(found)}: dev accuracy {best.accuracy:.3f}")
+    typer.echo(f"Best epoch {best['number']} of {len(epochs_)}: dev accuracy {best['accuracy']:.3f}")
     typer.echo(f"Model   {to}")

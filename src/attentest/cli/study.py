@@ -275,7 +275,7 @@ def conducted(
 ) -> Conducted:
     """Conduct the study with its display."""
     from attentest.cli.study_display import StudyDisplay
-    from attentest.runs.trained import device_named
+    from attentest.devices import device_named
     from attentest.studies.conduct import conduct, tasks_of
     from attentest.studies.engines import RayCluster
     from attentest.studies.plan import plan

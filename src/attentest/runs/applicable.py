@@ -18,6 +18,7 @@ from attentest.models.subject import Subject
 from attentest.registry import text_of
 from attentest.runs.questions import Usual
 from attentest.runs.run import FORCED, Run, file_name
+from attentest.runs.trained import TrainedRun
 from attentest.tasks import TASKS
 
 __all__ = ["applicable", "explained", "has_marks", "refuse_untrained"]
@@ -57,13 +58,13 @@ def explained(challenges: Mapping[str, Challenge], model: Subject) -> dict[str, 
 def has_marks(run: Run) -> bool:
     """Whether the texts that a run examines mark words, or link them to the words to write."""
     if not TASKS[run.corpus.task].writes:
-        return run.corpus[run.split].has("rationale")
-    return run.forced == FORCED[0] and run.corpus[run.split].has("alignment")
+        return run.texts[run.split].has("rationale")
+    return run.forced == FORCED[0] and run.texts[run.split].has("alignment")
 
 
-def refuse_untrained(run: Run) -> None:
+def refuse_untrained(run: TrainedRun) -> None:
     """Refuse, before anything is trained, what no training would make applicable: an untrained network tells."""
-    if run.challenges and run.model_from is None:
+    if run.challenges:
         _refuse(run.architecture, max(2, len(run.corpus.classes)), run.site, run.asked, run.usual, has_marks(run))
 
 

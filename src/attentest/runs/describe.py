@@ -22,11 +22,13 @@ from attentest.models.parts.decoders import DECODERS, Decoder, Transformer
 from attentest.models.parts.encoders import ENCODERS, NoEncoder
 from attentest.models.parts.heads import HEADS
 from attentest.runs.applicable import refuse_untrained
+from attentest.runs.existing import GivenRun
 from attentest.runs.fine_tuned import checkpoint_folder, describe_fine_tuned
 from attentest.runs.presets import preset as preset_named
 from attentest.runs.questions import Questions
 from attentest.runs.removal import Removal
 from attentest.runs.run import FORCED, Run
+from attentest.runs.trained import TrainedRun
 from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
@@ -155,22 +157,32 @@ def describe_run(
             f"The model was trained on the classes {', '.join(was['classes'])}, "
             f"but {loaded.name!r} has {', '.join(loaded.classes)}. Give data with the model's classes."
         )
-    run = Run(
-        loaded,
-        architecture,
-        training,
-        put.challenges,
-        put.usual,
-        seed=seed,
-        limit=limit,
-        vectors=None if vectors is None else vectors_file(Path(vectors)),
-        missing_vectors=defaults.missing_vectors,
-        model_from=source,
-        tokenizer=words if data is not None else "",
-        site="" if site == kept.sites[0] else site,
-        forced=forced,
-        removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
+    common: dict[str, Any] = {
+        "challenges": put.challenges,
+        "usual": put.usual,
+        "seed": seed,
+        "limit": limit,
+        "tokenizer": words if data is not None else "",
+        "site": "" if site == kept.sites[0] else site,
+        "forced": forced,
+    }
+    if source is not None:
+        return _possible(GivenRun.of_run(source, loaded, **common))
+    return _trainable(
+        TrainedRun(
+            loaded,
+            architecture=architecture,
+            training=training,
+            vectors=None if vectors is None else vectors_file(Path(vectors)),
+            missing_vectors=defaults.missing_vectors,
+            removal=None if removal is None else Removal(removal, removal_share, removal_by),  # type: ignore[arg-type]
+            **common,
+        )
     )
+
+
+def _trainable(run: TrainedRun) -> Run:
+    """The run; what no training would make applicable is refused before anything is trained."""
     refuse_untrained(run)
     return _possible(run)
 
@@ -187,8 +199,6 @@ def _as_read(corpus: Corpus, model: Architecture, *, candidates: bool) -> Corpus
 
 def _possible(run: Run) -> Run:
     """The run; what cannot be trained is refused before anything is."""
-    if run.removal is not None and run.architecture.decoder is not None:
-        raise InputError(f"Removal is for classifiers, and {run.corpus.name!r} has texts to write: leave it out.")
     for companion in run.companions:
         run.companion(companion)
     return run

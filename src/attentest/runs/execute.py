@@ -16,6 +16,7 @@ from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.steps import stepped
 from attentest.data.vocabulary import Vocabulary
+from attentest.devices import reproducibly
 from attentest.errors import StorageError, line_of
 from attentest.models.network import Network
 from attentest.models.subject import Subject
@@ -28,8 +29,8 @@ from attentest.runs.examination.examiner import Texts
 from attentest.runs.examination.finite import refuse_not_finite
 from attentest.runs.examination.pace import Pace
 from attentest.runs.examination.written import own_words
+from attentest.runs.model import companions, neighbours, obtained, opened
 from attentest.runs.run import COUNTS, FORCED, MODEL, Run, file_name
-from attentest.runs.trained import companions, neighbours, opened, reproducibly, trained_model, without_removed
 from attentest.store.atomic import make_folder, replacing
 from attentest.store.folder import RunFolder
 
@@ -55,12 +56,10 @@ def execute(
     with opened(run, root, device, fresh, progress) as (folder, where):
         if is_complete(run, folder, progress.say):
             return folder
-        run = without_removed(run, root, device, progress)
-        model, vocabulary = trained_model(run, folder, where, progress)
+        run, model, vocabulary = obtained(run, folder, where, progress)
         subject = model.at(run.site)
         side_by_side = workers if model.device.type == "cpu" else 1
-        marked = run.examined().has("rationale") if vocabulary.target is None else has_marks(run)
-        wanted = _applicable(run, folder, subject, marked, progress)
+        wanted = _applicable(run, folder, subject, progress)
 
         def put(run: Run, challenges: Mapping[str, Challenge]) -> _Put:
             beside = companions(run, subject, challenges.values(), root, device, progress)
@@ -183,9 +182,9 @@ def _borrowed(run: Run, folder: RunFolder, name: str, challenge: Challenge) -> b
     return False
 
 
-def _applicable(run: Run, folder: RunFolder, model: Subject, marked: bool, progress: Progress) -> dict[str, Challenge]:
+def _applicable(run: Run, folder: RunFolder, model: Subject, progress: Progress) -> dict[str, Challenge]:
     """The challenges by the name of their findings; those that do not apply are named with the reason, and noted."""
-    wanted, passed_over, left_out = applicable(run.asked, run.usual, model, has_rationale=marked)
+    wanted, passed_over, left_out = applicable(run.asked, run.usual, model, has_rationale=has_marks(run))
     for challenge, reason in passed_over.items():
         progress.say(f"Challenge {challenge!r} skipped: {reason}.")
     for explainer, reason in left_out.items():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, final
 
 import numpy as np
 import torch
@@ -15,7 +14,8 @@ from attentest.challenges.companions import Companion
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import CheckpointError, InputError, NotApplicable
+from attentest.models.architecture import Architecture
 from attentest.models.custom.own_model import OwnModel, self_tested
 from attentest.models.huggingface.building import build_pretrained, framed_pieces
 from attentest.models.huggingface.checkpoint import class_names, find_checkpoint, fingerprint, quietly
@@ -23,18 +23,24 @@ from attentest.models.huggingface.pieces import MOST, Pieces
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.network import Network
 from attentest.models.subject import Subject
+from attentest.progress import Progress
 from attentest.runs.applicable import applicable, has_marks
 from attentest.runs.existing_texts import corpus_for, refuse_no_texts
+from attentest.runs.model import copy_model, holds_model
 from attentest.runs.questions import Put, Questions
-from attentest.runs.run import CHECKPOINT, TEXTS, Run
+from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, Run, Size, examined_of
 from attentest.runs.seen_texts import seen_among
+from attentest.runs.trained import network_definitions, site_name
 from attentest.runs.version import version_of
+from attentest.store.atomic import checksum
+from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
+from attentest.training.checkpoints import load_network, load_vocabulary
 from attentest.training.fine_tuning import refuse_long_texts
 
 __all__ = [
     "SUITED",
-    "ExistingRun",
+    "GivenRun",
     "cut_short",
     "describe_checkpoint",
     "describe_model",
@@ -54,7 +60,10 @@ SUITED: Mapping[str, str] = {
     "certificates": f"certificates(explainers={_METHODS!r})",
 }
 
-UNTRAINED = "other models like this one would have to be trained, and a model that is given is taken as it is."
+UNTRAINED = (
+    "other models like this one would have to be trained, and a model that is given is taken as it is. To train them, "
+    "audit without --model."
+)
 
 #: The code that reads a given model, of whatever kind.
 READ_BY = (
@@ -64,59 +73,95 @@ READ_BY = (
 )
 
 
-@dataclass(frozen=True)
-class ExistingRun(Run):
-    """A run whose model is given, not trained."""
+@final
+@dataclass(frozen=True, kw_only=True)
+class GivenRun(Run):
+    """A run whose model is given, not trained: a checkpoint, a model in memory, or that of a finished run."""
 
-    subject: Subject | None = field(default=None, compare=False)
-    vocabulary: Vocabulary | None = field(default=None, compare=False)
+    subject: Subject = field(compare=False)
+    vocabulary: Vocabulary = field(compare=False)
     #: What the model is, for the record: at least an ``encoder``, an ``attention`` and a hash of its weights.
-    about: Mapping[str, Any] = field(default_factory=dict)
-    source: str = ""
+    about: Mapping[str, Any]
+    #: Where it comes from.
+    source: str
+    #: The finished run that trained it; its model is kept with this one too.
+    finished: RunFolder | None = field(default=None, compare=False)
+
+    @classmethod
+    def of_run(cls, folder: RunFolder, corpus: Corpus, **choices: Any) -> GivenRun:
+        """The run that examines the model of a finished one."""
+        path = folder.path / MODEL
+        if not path.is_file():
+            raise CheckpointError(f"{folder.path} has no {MODEL}: its training did not finish.")
+        network, _ = load_network(path, torch.device("cpu"))
+        vocabulary = load_vocabulary(folder.path / VOCABULARY)
+        count = len(corpus.classes) if vocabulary.target is None else len(vocabulary.target)
+        if network.words != len(vocabulary) or network.classes != count:
+            raise CheckpointError(f"{folder.path}: model, vocabulary and classes do not fit together.")
+        about = {**folder.record["fields"]["model"], "sha256": checksum(path)}
+        given: dict[str, Any] = {"subject": network, "vocabulary": vocabulary, "about": about, "finished": folder}
+        return cls(corpus, source=str(folder.path), **given, **choices)
 
     @property
-    def examined_at(self) -> str:
-        """The site by name, as it was chosen."""
-        return self.site
-
-    def _model_code(self) -> str:
-        """The code that counts is that which reads the model."""
-        return version_of(*self.read_by)
+    def model_fields(self) -> dict[str, Any]:
+        """What it is, and where it comes from."""
+        source = self.source if self.finished is None else self.finished.path.name
+        return {"model": dict(self.about), "training": {"from": source}}
 
     @property
-    def read_by(self) -> tuple[str, ...]:
-        """The code that reads the model."""
-        return READ_BY
+    def weights_fields(self) -> dict[str, Any]:
+        """All that is known of it."""
+        return dict(self.about)
+
+    @property
+    def model_code(self) -> str | None:
+        """That which reads it; none makes it."""
+        return version_of(*self.definitions) if self.finished is None else None
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """That which reads it."""
+        return READ_BY if self.finished is None else network_definitions(Architecture.from_record(self.about))
 
     @property
     def subject_class(self) -> type[Subject]:
         """The class of the model that was given."""
-        assert self.subject is not None
         return type(self.subject)
 
-    def _model_fields(self) -> dict[str, Any]:
-        return {"model": dict(self.about), "training": {"from": self.source}}
+    @property
+    def examined_at(self) -> str:
+        """As it was chosen; by name, where sites are heads."""
+        return self.site if self.finished is None else site_name(Architecture.from_record(self.about), self.site)
 
     @property
-    def made(self) -> str:
-        """Where the model comes from."""
+    def origin(self) -> str:
+        """Its source."""
         return f"of {self.source}"
 
-    def companion(self, companion: Companion) -> Run:
-        """There is none: nothing is known of how the model was trained."""
-        raise NotApplicable(f"{companion}: {UNTRAINED}")
+    def size(self, vocabulary: Vocabulary) -> Size:
+        """All its weights."""
+        module = self.subject if isinstance(self.subject, torch.nn.Module) else torch.nn.Module()
+        return Size("checkpoint", sum(value.numel() for value in module.parameters()), None)
 
     def seen_in_training(self) -> int:
-        """As of a run's model; and of a checkpoint, where its folder, or the run it lies in, keeps its texts."""
+        """Those that the run, or the checkpoint's folder, keeps."""
         folder = Path(self.source)
         kept = (folder / TEXTS, *([folder.parent / TEXTS] if folder.name == CHECKPOINT else []))
         path = next((path for path in kept if path.is_file()), None)
-        return super().seen_in_training() if path is None else seen_among(self.examined(), path)
+        return 0 if path is None else seen_among(self.examined(), path)
 
-    def on(self, device: torch.device) -> tuple[Network, Vocabulary]:
-        """The model on a device, and the words it is asked about."""
-        assert self.subject is not None
-        assert self.vocabulary is not None
+    def companion(self, companion: Companion) -> GivenRun:
+        """There is none: how the model was trained is not known, or not repeated."""
+        raise NotApplicable(f"{companion}: {UNTRAINED}")
+
+    def prepare(self, folder: RunFolder, device: torch.device, progress: Progress) -> GivenRun:
+        """All texts are as they are."""
+        return self
+
+    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
+        """As it was given; the model of a finished run is copied, so that this one can be explained alone."""
+        if self.finished is not None and not holds_model(folder, progress.say):
+            copy_model(self.finished, folder, **{"from": self.finished.path.name, "key": self.model_key})
         if isinstance(self.subject, torch.nn.Module):
             self.subject.to(device).eval()
         return cast("Network", self.subject), self.vocabulary
@@ -127,7 +172,7 @@ def describe_checkpoint(
     *,
     label_words: Mapping[str, str] | Sequence[str] | None = None,
     **choices: Any,
-) -> ExistingRun:
+) -> GivenRun:
     """The run that audits a checkpoint of the Transformers library; everything is checked before any work begins."""
     refuse_no_texts(choices.get("corpus"), choices.get("data"), model)
     found = find_checkpoint(model, language=label_words is not None)
@@ -143,7 +188,7 @@ def describe_model(
     source: str = "",
     label_words: Mapping[str, str] | Sequence[str] | None = None,
     **choices: Any,
-) -> ExistingRun:
+) -> GivenRun:
     """The run that audits a Transformers model in memory, on a corpus or on files (see ``corpus_for``)."""
     names = names_of(model, {"label_words": label_words})
     asked = _asked_of(names, model.config, lambda: own_tokenizer, label_words=label_words, **choices)
@@ -154,7 +199,10 @@ def describe_model(
 class _Asked:
     """What a Transformers model is asked, all of it checked that can be without its weights."""
 
-    run: ExistingRun
+    corpus: Corpus
+    #: The choices of its run.
+    choices: Mapping[str, Any]
+    split: Split
     vocabulary: Vocabulary
     tokenizer: Any
     pieces: Pieces
@@ -180,26 +228,24 @@ def _asked_of(
     """The texts and questions for a model with these classes and this configuration."""
     answers = list(label_words.values() if isinstance(label_words, Mapping) else label_words) if label_words else None
     loaded = corpus_for(corpus, names, classes, **data)
-    run = ExistingRun(loaded, challenges=(), seed=seed, limit=limit, site=site)
-    split = run.examined()
+    split = examined_of(loaded, "test", seed, limit)
     put = _put_alone(challenges)
-    run = dataclasses.replace(run, challenges=put.challenges, usual=put.usual)
+    chosen = {"challenges": put.challenges, "usual": put.usual, "seed": seed, "limit": limit, "site": site}
     vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
     pieces = framed_pieces(tokenizer, vocabulary, pair=TASKS[loaded.task].pairs, prompt=prompt)
     refuse_long_texts(config, tokenizer, pieces, split, vocabulary)
-    return _Asked(run, vocabulary, tokenizer, pieces, answers, prompt)
+    return _Asked(loaded, chosen, split, vocabulary, tokenizer, pieces, answers, prompt)
 
 
-def _described(asked: _Asked, model: Any, source: str) -> ExistingRun:
+def _described(asked: _Asked, model: Any, source: str) -> GivenRun:
     """The run that asks a model what was prepared for it."""
-    run, site = asked.run, asked.run.site
-    pair = TASKS[run.corpus.task].pairs
+    site, pair = asked.choices["site"], TASKS[asked.corpus.task].pairs
     spoken: dict[str, Any] = {"answers": asked.answers, "prompt": asked.prompt}
     with quietly():
         subject = build_pretrained(
             model, asked.tokenizer, asked.vocabulary, pair=pair, pieces=asked.pieces, site=site, **spoken
         )
-    cut = cut_short(subject, run.examined(), asked.vocabulary)
+    cut = cut_short(subject, asked.split, asked.vocabulary)
     about = {
         "encoder": described(subject),
         "attention": site or subject.sites[0],
@@ -208,9 +254,8 @@ def _described(asked: _Asked, model: Any, source: str) -> ExistingRun:
         **({} if asked.answers is None else spoken),
         **({"cut_short": cut} if cut else {}),
     }
-    return _all_apply(
-        dataclasses.replace(run, subject=subject, vocabulary=asked.vocabulary, about=about, source=source)
-    )
+    given: dict[str, Any] = {"subject": subject, "vocabulary": asked.vocabulary, "about": about, "source": source}
+    return _all_apply(GivenRun(asked.corpus, **asked.choices, **given))
 
 
 def describe_subject(
@@ -224,7 +269,7 @@ def describe_subject(
     limit: int = 0,
     source: str = "",
     **data: Any,
-) -> ExistingRun:
+) -> GivenRun:
     """The run that audits a subject made from a model of one's own."""
     put = _put_alone(challenges)
     numbered = tuple(map(str, range(subject.classes)))
@@ -236,8 +281,7 @@ def describe_subject(
         )
     if TASKS[loaded.task].pairs:
         raise NotApplicable(f"{loaded.name!r} has pairs of texts, and a model of your own reads one text here.")
-    base = ExistingRun(loaded, challenges=(), seed=seed, limit=limit)
-    split = base.examined()
+    split = examined_of(loaded, "test", seed, limit)
     vocabulary = Vocabulary.from_split(split)
     if isinstance(subject, OwnModel):
         subject = self_tested(subject.over(vocabulary), Encoded.of(split, vocabulary))
@@ -251,10 +295,12 @@ def describe_subject(
         **({} if module is None else {"sha256": fingerprint(module)}),
     }
     return _all_apply(
-        dataclasses.replace(
-            base,
+        GivenRun(
+            loaded,
             challenges=put.challenges,
             usual=put.usual,
+            seed=seed,
+            limit=limit,
             site=site,
             subject=subject,
             vocabulary=vocabulary,
@@ -307,8 +353,7 @@ def _put_alone(challenges: Sequence[str] | Questions | None) -> Put:
     return put
 
 
-def _all_apply(run: ExistingRun) -> ExistingRun:
+def _all_apply(run: GivenRun) -> GivenRun:
     """The run, if what was named for it applies; refused before any work begins otherwise."""
-    assert run.subject is not None
     applicable(run.asked, run.usual, run.subject.at(run.site), has_rationale=has_marks(run))
     return run

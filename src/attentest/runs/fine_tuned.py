@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import json
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, final
 
 import torch
 
 from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
+from attentest.data.batches import Encoded
 from attentest.data.catalog.location import data_folder
 from attentest.data.corpus import Corpus
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError, NotApplicable
+from attentest.devices import reproducibly
+from attentest.errors import AttentestError, InputError, NotApplicable
 from attentest.models.huggingface.building import build_pretrained
-from attentest.models.huggingface.checkpoint import load_checkpoint, quietly
+from attentest.models.huggingface.checkpoint import fetched, is_checkpoint, load_checkpoint, quietly
 from attentest.models.huggingface.places import Places
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.safe_loading import NO_CODE, library
 from attentest.models.huggingface.site import parse_site, site_names
 from attentest.models.network import Network
 from attentest.models.subject import Subject
-from attentest.runs.applicable import applicable, has_marks
+from attentest.progress import SILENT, Progress
+from attentest.runs.applicable import applicable
 from attentest.runs.existing import SUITED, cut_short, described
+from attentest.runs.model import found_or_trained, link, train, trained_by
 from attentest.runs.questions import Questions, Usual
-from attentest.runs.run import CHECKPOINT, MODEL, VOCABULARY, Run
+from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, Run, Size, with_instances
 from attentest.runs.version import version_of
-from attentest.store.atomic import checksum, replacing
+from attentest.store.atomic import checksum, write_text
+from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_vocabulary
 from attentest.training.fine_tuning import FINE_TUNING, new_head, refuse_writing, save_checkpoint, words_of
+from attentest.training.loop import Training
 
-__all__ = ["FineTunedRun", "Start", "checkpoint_folder", "describe_fine_tuned"]
+__all__ = ["FineTunedRun", "Start", "checkpoint_folder", "describe_fine_tuned", "fine_tune", "finished_before"]
 
+#: What was done stands in this file of a folder that fine-tuning made.
+RECORD = "fine-tuning.json"
+#: The code that decides what fine-tuning makes, apart from the model's own.
+FINE_TUNES = (
+    *("attentest.training.fine_tuning:new_head", "attentest.training.fine_tuning:words_of"),
+    "attentest.training.loop:fit",
+)
 #: The files of a checkpoint that decide what it computes: weights, configuration, words.
 DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
 
@@ -58,42 +71,36 @@ class Start:
     weights: int
 
 
-@dataclass(frozen=True)
+@final
+@dataclass(frozen=True, kw_only=True)
 class FineTunedRun(Run):
-    """A run whose model is a checkpoint with a new head, all of it trained."""
+    """A run whose model is a checkpoint with a new head, all of it trained on the corpus."""
 
-    start: Start = field(kw_only=True)
-
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """Where its model attends; the last attention first."""
-        return site_names(self.start.places)
+    start: Start
+    training: Training = FINE_TUNING
 
     @property
-    def examined_at(self) -> str:
-        """The site by name, where it is not the last attention before the output."""
-        return self.site
+    def model_fields(self) -> dict[str, Any]:
+        """The checkpoint it begins with, where it is examined, and its training."""
+        start = self.start
+        site = parse_site(self.site, start.places, start.rows)
+        seen = {"attention": self.site or self.sites[0], "row": str(site.rows)}
+        about = {"encoder": start.encoder, **seen, "fine_tuned": start.folder.name, "sha256": start.sha256}
+        return {"model": about, "training": asdict(self.training)}
 
     @property
-    def made(self) -> str:
-        """Where its model comes from."""
-        return f"fine-tuned from {self.start.folder}, seed {self.seed}"
+    def weights_fields(self) -> dict[str, Any]:
+        """The weights that it begins with: where it is examined, and what they are called, decides nothing."""
+        return {"fine_tuned": self.start.sha256}
 
     @property
-    def kind(self) -> str:
-        """A checkpoint, whatever its class."""
-        return "checkpoint"
-
-    def weights(self, words: int) -> int:
-        """All of the checkpoint's, however many words are read."""
-        return self.start.weights
-
-    def _model_code(self) -> str:
-        return version_of("attentest.training.fine_tuning:fine_tune", *self.read_by)
+    def model_code(self) -> str:
+        """That which fine-tunes it, and its own."""
+        return version_of(*FINE_TUNES, *self.definitions)
 
     @property
-    def read_by(self) -> tuple[str, ...]:
-        """The code that reads the model."""
+    def definitions(self) -> tuple[str, ...]:
+        """Of Transformers models."""
         return ("attentest.models.huggingface.building:build_pretrained",)
 
     @property
@@ -101,18 +108,30 @@ class FineTunedRun(Run):
         """A checkpoint's."""
         return Pretrained
 
-    def _model_fields(self) -> dict[str, Any]:
-        start = self.start
-        site = parse_site(self.site, start.places, start.rows)
-        seen = {"attention": self.site or self.sites[0], "row": str(site.rows)}
-        about = {"encoder": start.encoder, **seen, "fine_tuned": start.folder.name, "sha256": start.sha256}
-        return {"model": about, "training": asdict(self.training)}
+    @property
+    def examined_at(self) -> str:
+        """Where it is not the last attention before the output."""
+        return self.site
 
-    def _trained_as(self) -> dict[str, Any]:
-        """The weights that it begins with: where it is examined, and what they are called, decides nothing."""
-        return {"fine_tuned": self.start.sha256}
+    @property
+    def origin(self) -> str:
+        """The checkpoint, and the seed."""
+        return f"fine-tuned from {self.start.folder}, seed {self.seed}"
 
-    def companion(self, companion: Companion) -> Run:
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Where its model attends; the last attention first."""
+        return site_names(self.start.places)
+
+    def size(self, vocabulary: Vocabulary) -> Size:
+        """All weights of the checkpoint, however many words are read."""
+        return Size("checkpoint", self.start.weights, self.training)
+
+    def seen_in_training(self) -> int:
+        """None is examined that is trained on."""
+        return 0
+
+    def companion(self, companion: Companion) -> FineTunedRun:
         """The same fine-tuning with another seed; there are no others."""
         if companion != Companion(seed=companion.seed):
             raise NotApplicable(
@@ -121,14 +140,13 @@ class FineTunedRun(Run):
             )
         return replace(self, seed=self.seed + companion.seed, challenges=(), limit=0, time=0.0, site="")
 
-    def build(self, device: torch.device, say: Callable[[str], None]) -> tuple[Network, Vocabulary, dict[str, Any]]:
-        """The checkpoint with a new head, and the words of all splits."""
-        vocabulary = words_of(self.corpus)
-        subject, _ = new_head(self.start.folder, self.corpus, vocabulary, seed=self.seed, device=device)
-        cut = cut_short(subject, self.corpus[self.split], vocabulary)
-        if cut:
-            say(cut)
-        return subject, vocabulary, {"cut_short": cut} if cut else {}
+    def prepare(self, folder: RunFolder, device: torch.device, progress: Progress) -> FineTunedRun:
+        """All texts are as they are."""
+        return self
+
+    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
+        """Fine-tuned, or found."""
+        return found_or_trained(self, folder, device, progress)
 
     def load(self, folder: Path, device: torch.device) -> tuple[Network, Vocabulary]:
         """The checkpoint that a run's folder holds, over the words kept with it."""
@@ -139,17 +157,26 @@ class FineTunedRun(Run):
             return build_pretrained(model.to(device), tokenizer, vocabulary, pair=pair), vocabulary
 
     def save(self, folder: Path, model: Network) -> tuple[str, ...]:
-        """Keep it as a checkpoint; the file of its weights is the run's MODEL too, one file by two names."""
+        """As a checkpoint; the file of its weights is the run's MODEL too, one file by two names."""
         with quietly():
             tokenizer = library().AutoTokenizer.from_pretrained(self.start.folder, local_files_only=True, **NO_CODE)
         kept = folder / CHECKPOINT
         save_checkpoint(cast("Pretrained", model), tokenizer, kept)
-        with replacing(folder / MODEL) as temporary:
-            try:
-                os.link(kept / MODEL, temporary)
-            except OSError:  # a file system without links
-                shutil.copyfile(kept / MODEL, temporary)
+        link(kept / MODEL, folder / MODEL)
         return (*sorted(f"{CHECKPOINT}/{path.name}" for path in kept.iterdir()), MODEL)
+
+    def fitted(
+        self, folder: RunFolder, device: torch.device, progress: Progress
+    ) -> tuple[Network, Vocabulary, dict[str, Any]]:
+        """The checkpoint with a new head, fine-tuned, over the words of all splits."""
+        corpus, vocabulary = self.corpus, words_of(self.corpus)
+        with reproducibly():
+            subject = new_head(self.start.folder, corpus, vocabulary, seed=self.seed, device=device)
+            if cut := cut_short(subject, corpus[self.split], vocabulary):
+                progress.say(cut)
+            train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
+            entry = trained_by(self, subject, train, dev, folder.path, progress)
+        return subject, vocabulary, {**entry, **({"cut_short": cut} if cut else {})}
 
 
 def describe_fine_tuned(
@@ -169,9 +196,8 @@ def describe_fine_tuned(
     folder = checkpoint_folder(start)
     words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
     put = questions.put(SUITED)
-    plain = Run(corpus, challenges=put.challenges, usual=put.usual, **choices)
-    about = TASKS[corpus.task].pairs, site, plain.asked, plain.usual, has_marks(plain)
-    found = _begun(folder, _digest(folder), words.words, *about)
+    asked = with_instances(put.challenges), put.usual, corpus["test"].has("rationale")
+    found = _begun(folder, _digest(folder), words.words, TASKS[corpus.task].pairs, site, *asked)
     return FineTunedRun(
         corpus,
         training=replace(FINE_TUNING, **training),
@@ -183,11 +209,65 @@ def describe_fine_tuned(
     )
 
 
-def checkpoint_folder(start: str | Path) -> Path:
-    """The folder of a checkpoint; a bare name may also lie in ``models/`` of the data folder."""
+def fine_tune(run: FineTunedRun, to: str | Path, *, device: str = "cpu", progress: Progress = SILENT) -> dict[str, Any]:
+    """Fine-tune a checkpoint and leave its best epoch on dev in ``to``, as a checkpoint; the record of how it went.
+
+    This is a run without challenges, of which only the checkpoint stays. On a GPU the layers compute in bfloat16, as
+    autocast chooses; weights stay in single precision. What was killed resumes after its last epoch that was kept; what
+    is finished in ``to`` is not trained again.
+    """
+    folder = Path(to)
+    unfinished = folder.with_name(f"{folder.name}.training")
+    about: dict[str, Any] = {
+        "from": str(run.start.folder),
+        "sha256": run.start.sha256,
+        "corpus": {"name": run.corpus.name, "digest": run.corpus.digest},
+        "training": asdict(run.training),
+        "seed": run.seed,
+    }
+    if (before := finished_before(folder)) is not None:
+        if any(before.get(name) != value for name, value in about.items()):
+            raise _taken(folder)
+        progress.say(f"{folder} is the outcome of just this fine-tuning: nothing is trained again.")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        return before
+    try:
+        trained = train(replace(run, challenges=()), unfinished, device=device, progress=progress)
+    except AttentestError:
+        shutil.rmtree(unfinished, ignore_errors=True)  # it would end the same way again
+        raise
+    entry, checkpoint = trained.record["finished"][MODEL], trained.path / CHECKPOINT
+    about |= {"best_epoch": entry["best_epoch"], "epochs": entry["epochs"]}
+    shutil.copyfile(trained.path / TEXTS, checkpoint / TEXTS)
+    write_text(checkpoint / RECORD, json.dumps(about, indent=1) + "\n")
+    checkpoint.replace(folder)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    return about
+
+
+def finished_before(folder: Path) -> dict[str, Any] | None:
+    """What a folder records of the fine-tuning that made it; None where there is no folder, or an empty one."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    try:
+        record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
+        record["epochs"][record["best_epoch"] - 1]["number"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise _taken(folder) from error
+    return record
+
+
+def _taken(folder: Path) -> InputError:
+    return InputError(f"{folder} is there already: name a new folder for the fine-tuned model.")
+
+
+def checkpoint_folder(start: str | Path, *, hub: bool = False) -> Path:
+    """The folder of a checkpoint; a bare name may also lie in ``models/`` of the data folder, or on the hub."""
     for path in (Path(start), data_folder() / "models" / start):
         if (path / "config.json").is_file():
             return path
+    if hub and is_checkpoint(start):
+        return fetched(str(start), DECIDING)
     raise InputError(
         f"--fine-tune {start}: no checkpoint there, nor in models/ of the data folder ({data_folder()}). Give the "
         "folder that holds its config.json."

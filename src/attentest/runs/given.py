@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +87,7 @@ def _fine_tuned_before(folder: RunFolder, tokenizer: Any, **choices: Any) -> Run
     was = folder.record["fields"]["corpus"]["name"]
     if choices.get("corpus") is None and choices.get("data") is None and was in CORPORA:
         choices["corpus"] = was
-    run = describe_given(folder.path / CHECKPOINT, tokenizer, **choices)
-    return replace(run, model_from=folder)
+    return describe_given(folder.path / CHECKPOINT, tokenizer, **choices)
 
 
 def _refuse_unknown(choices: dict[str, Any]) -> None:

@@ -1,319 +1,268 @@
-"""The trained model of a run: its own, another run's that trained the same, or trained now; and its companions."""
+"""A run that trains its model from nothing."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import platform
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, final
 
-import numpy as np
-import pyarrow as pa
 import torch
 
-from attentest import __version__
-from attentest.challenges.challenge import Challenge
-from attentest.challenges.companions import SUBJECT, Companion
+from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.data.batches import Encoded
-from attentest.data.corpus import Corpus, Split
+from attentest.data.vectors import load_vectors
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import CheckpointError, InputError, StorageError
-from attentest.models.network import Network
+from attentest.devices import reproducibly
+from attentest.errors import InputError, NotApplicable
+from attentest.explainers import EXPLAINERS
+from attentest.models.architecture import Architecture
+from attentest.models.network import Network, build_network, network_class
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import Subject
 from attentest.models.wrappers.guided import Guided
-from attentest.progress import SILENT, Progress
-from attentest.runs.removal import ranks_of, without_top
-from attentest.runs.run import CHECKPOINT, COUNTS, MODEL, TEXTS, VOCABULARY, Run
-from attentest.runs.seen_texts import hashes
-from attentest.store.atomic import make_folder, replacing, write_text
-from attentest.store.folder import RunFolder, runs_in
+from attentest.progress import Progress
+from attentest.runs.model import found_or_trained, model_of, train, trained_by
+from attentest.runs.removal import Removal, ranks_of, without_top
+from attentest.runs.run import MODEL, VOCABULARY, Run, Size
+from attentest.runs.version import name_of, version_of
+from attentest.store.atomic import checksum
+from attentest.store.folder import RunFolder
 from attentest.training.adversarial import Imitation, Recorded
-from attentest.training.checkpoints import save_vocabulary
-from attentest.training.loop import best_epoch, fit
-from attentest.training.objectives import Objective
-from attentest.training.resume import Resume
+from attentest.training.checkpoints import load_network, load_vocabulary, save_network
+from attentest.training.loop import Training
 
-__all__ = [
-    "companions",
-    "device_named",
-    "keep_to",
-    "neighbours",
-    "opened",
-    "reproducibly",
-    "train",
-    "trained_model",
-    "without_removed",
-]
+__all__ = ["Relation", "TrainedRun", "network_definitions", "site_name"]
 
-#: Training in progress; it gives way to the finished model.
-UNFINISHED = "training.safetensors"
-#: Seconds between two checkpoints of one training.
-CHECKPOINT_SECONDS = 20.0
-
-
-def train(
-    run: Run,
-    root: Path,
-    *,
-    device: str = "cpu",
-    fresh: bool = False,
-    companion: str = "",
-    progress: Progress = SILENT,
-) -> RunFolder:
-    """Only train (or find the trained model) and keep it; a companion, where only an audit asked for it, is noted."""
-    with opened(run, root, device, fresh, progress) as (folder, where):
-        if not companion or MODEL not in folder.record["finished"]:
-            folder.note(companion=companion)
-        trained_model(without_removed(run, root, device, progress), folder, where, progress)
-        return folder
-
-
-def without_removed(run: Run, root: Path, device: str, progress: Progress) -> Run:
-    """The run with the texts that its removal leaves: trains, or finds, the first model and asks its explainer."""
-    if run.removal is None:
-        return run
-    first = replace(run, removal=None, challenges=(), time=0.0)
-    folder = train(first, root, device=device, progress=progress)
-    with folder.locked(progress.say), reproducibly():
-        model, vocabulary = trained_model(first, folder, device_named(device), progress)
-        ranks = ranks_of(folder, model, vocabulary, run.corpus, run.removal.explainer, progress)
-    return replace(run, reduced=without_top(run.corpus, ranks, run.removal))
-
-
-@contextlib.contextmanager
-def opened(
-    run: Run, root: Path, device: str, fresh: bool, progress: Progress
-) -> Iterator[tuple[RunFolder, torch.device]]:
-    """The run's folder, held for this process."""
-    where = device_named(device)
-    path = root / run.id
-    make_folder(path)
-    folder = RunFolder(path)
-    with folder.locked(progress.say):
-        if fresh:
-            for entry in path.iterdir():
-                if entry.name != ".lock":
-                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        yield RunFolder.create(path, run.fields, _made_with(where), progress.say), where
-
-
-def trained_model(run: Run, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
-    """The run's trained model and vocabulary: its own, another run's that trained the same, or trained now."""
-    path, say = folder.path, progress.say
-    if not folder.is_finished(COUNTS, say):
-        write_text(path / COUNTS, json.dumps(_counts(run.texts), indent=1) + "\n")
-        folder.finish(COUNTS)
-    if (given := run.on(device)) is not None:
-        return given
-    if _holds_model(folder, say):
-        (path / UNFINISHED).unlink(missing_ok=True)  # of a process that died between the last two steps below
-        return run.load(path, device)
-    source = _same_model(run, folder)
-    if source is not None:
-        model, vocabulary = run.load(source, device)
-        if model.words != len(vocabulary) or model.classes != run.classes(vocabulary):
-            raise CheckpointError(f"{source}: model, vocabulary and classes do not fit together.")
-        about: dict[str, Any] = {"from": source.name}
-        if run.model_from is None:
-            about = RunFolder(source).record["finished"][MODEL]
-            about.pop("sha256")
-    else:
-        model, vocabulary, about = _trained(run, path, device, progress)
-    with replacing(path / TEXTS) as temporary:
-        temporary.write_bytes(_training_texts(run, source))
-    folder.finish(TEXTS)
-    save_vocabulary(path / VOCABULARY, vocabulary)
-    folder.finish(VOCABULARY, words=len(vocabulary))
-    *others, weights = run.save(path, model)
-    for name in others:
-        folder.finish(name)
-    folder.finish(weights, **{**about, "key": run.model_key})
-    (path / UNFINISHED).unlink(missing_ok=True)
-    return model, vocabulary
-
-
-def _counts(corpus: Corpus) -> dict[str, Any]:
-    """What a paper's table of corpora prints: texts by class, mean lengths, words of the training split and of all."""
-    splits = {
-        name: {
-            "texts": len(split),
-            "by_class": {str(c): int((split.labels == c).sum()) for c in range(len(corpus.classes))},
-            "mean_length": float(split.lengths.mean()) if len(split) else None,
-        }
-        for name, split in corpus.splits.items()
-    }
-    every = Split(pa.concat_tables([split.table for split in corpus.splits.values()], promote_options="default"))
-    return {
-        "vocabulary": len(Vocabulary.from_split(corpus["train"], corpus.min_frequency)),
-        "vocabulary_of_all_splits": len(Vocabulary.from_split(every, corpus.min_frequency)),
-        "splits": splits,
-    }
-
-
-def _holds_model(folder: RunFolder, say: Callable[[str], None] = lambda line: None) -> bool:
-    """Whether the folder has a trained model with all its files."""
-    kept = [name for name in folder.record["finished"] if name.startswith(f"{CHECKPOINT}/")]
-    return all(folder.is_finished(name, say) for name in (MODEL, VOCABULARY, *kept))
-
-
-def _training_texts(run: Run, source: Path | None) -> bytes:
-    """The hashes of the texts the model was trained on, as another run kept them or from the corpus itself."""
-    if source is None:
-        return np.unique(hashes(run.texts["train"])).tobytes()
-    kept = source / TEXTS
-    return kept.read_bytes() if kept.is_file() else b""
-
-
-def neighbours(folder: RunFolder) -> Iterator[tuple[RunFolder, Mapping[str, Any]]]:
-    """The other runs beside this one and what they have finished; one that cannot be read is not this run's concern."""
-    for other in runs_in(folder.path.parent):
-        if other.path != folder.path:
-            with contextlib.suppress(StorageError):
-                yield other, other.record["finished"]
-
-
-def _same_model(run: Run, folder: RunFolder) -> Path | None:
-    """The folder whose model this run examines: the one it was given, or another run's that trained the same."""
-    if run.model_from is not None:
-        return run.model_from.path
-    key = run.model_key
-    for other, finished in neighbours(folder):
-        trained = finished.get(MODEL, {}).get("key") == key
-        if trained and _holds_model(other):
-            return other.path
-    return None
-
-
-def _trained(
-    run: Run, path: Path, device: torch.device, progress: Progress
-) -> tuple[Network, Vocabulary, dict[str, Any]]:
-    corpus = run.texts
-    with reproducibly():
-        model, vocabulary, made = run.build(device, progress.say)
-        against = None if run.relation is None else run.relation.against
-        needed = {"train", "dev", "dev" if against is None else against.select}
-        encoded = {name: Encoded.of(corpus[name], vocabulary) for name in sorted(needed)}
-        taken = _taken(run, model, encoded, path.parent, device, progress)
-        resume = Resume(path / UNFINISHED, run.model_key, CHECKPOINT_SECONDS, progress.say)
-        epochs = fit(
-            taken.model,
-            encoded["train"],
-            encoded[taken.select],
-            run.training,
-            seed=run.seed,
-            objective=taken.objective,
-            score=taken.score,
-            resume=resume,
-            progress=progress,
-        )
-    if device.type == "cuda":
-        torch.cuda.empty_cache()  # other cells on the card need what training no longer does
-    about = {
-        "epochs": [epoch.to_record() for epoch in epochs],
-        "best_epoch": best_epoch(epochs).number,
-        "dev_score": run.training.score(model) if against is None else "λ·divergence − TVD",
-        **made,
-        "seconds": round(sum(epoch.seconds for epoch in epochs), 2),
-    }
-    return model, vocabulary, about
+#: The code that decides what is trained, apart from the model's own.
+TRAINS = ("attentest.training.loop:fit", "attentest.data.vocabulary:Vocabulary")
+VECTORS = "attentest.data.vectors:load_vectors"
+GUIDES, OPPOSES = "attentest.models.wrappers.guided:Guided", "attentest.training.adversarial:Imitation"
+REMOVES = ("attentest.runs.removal:ranks_of", "attentest.runs.removal:without_top")
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """What a training takes from other models: nothing, as a rule."""
+class Relation:
+    """What a companion's training takes from other runs' models."""
 
-    model: Network
-    objective: Objective | None = None
-    score: Callable[[Subject, Encoded], float] | None = None
-    #: The split that chooses the epoch.
-    select: str = "dev"
+    #: Its attention weights, in training and after.
+    guide: TrainedRun | None = None
+    #: The predictions it imitates and the attention it keeps away from.
+    opponent: TrainedRun | None = None
+    against: Against | None = None
+    #: The weights it begins with.
+    start: TrainedRun | None = None
 
-
-def _taken(
-    run: Run, model: Network, encoded: Mapping[str, Encoded], root: Path, device: torch.device, progress: Progress
-) -> _Taken:
-    """The model to train with what its relation to other models makes of it."""
-    relation = run.relation
-    if relation is None:
-        return _Taken(model)
-    if relation.start is not None:
-        model.load_state_dict(subject_of(relation.start, root, str(device), progress).state_dict())
-    if relation.guide is not None:
-        model = Guided(model, subject_of(relation.guide, root, str(device), progress))
-    if relation.against is None or relation.opponent is None:
-        return _Taken(model)
-    against, base = relation.against, subject_of(relation.opponent, root, str(device), progress)
-    pursued, chosen = (
-        Imitation(Recorded.of(base, encoded[name]), against.weight, against.divergence, against.halved)
-        for name in ("train", against.select)
-    )
-    return _Taken(model, pursued, chosen.score, against.select)
+    def to_record(self) -> dict[str, Any]:
+        """As plain values: the other models by their keys, and the code that brings them together."""
+        about: dict[str, Any] = {"guide": self.guide, "opponent": self.opponent, "start": self.start}
+        keys = {name: run.model_key for name, run in about.items() if run is not None}
+        modules = [*([GUIDES] if self.guide else []), *([OPPOSES] if self.against else [])]
+        against = {} if self.against is None else {"against": asdict(self.against)}
+        return {**keys, **against, "code": version_of(*modules) if modules else ""}
 
 
-def subject_of(run: Run, root: Path, device: str, progress: Progress, name: str = "of another") -> Network:
-    """A companion's model, trained or found; with its guide, where it has one."""
-    train(run, root, device=device, companion=name, progress=progress)
-    model, _ = run.load(root / run.id, device_named(device))
-    if run.relation is not None and run.relation.guide is not None:
-        return Guided(model, subject_of(run.relation.guide, root, device, progress))
-    return model
+@final
+@dataclass(frozen=True, kw_only=True)
+class TrainedRun(Run):
+    """A run whose model is a network of these parts, trained on the corpus."""
+
+    architecture: Architecture = field(default_factory=Architecture)
+    training: Training = field(default_factory=Training)
+    vectors: Path | None = None
+    #: Words without a vector start from N(0, 1) (the paper) or from zeros (its code).
+    missing_vectors: Literal["normal", "zero"] = "normal"
+    #: Train and examine on texts without the tokens that mattered most to a first model.
+    removal: Removal | None = None
+    #: What its training takes from other runs' models.
+    relation: Relation | None = None
+
+    def __post_init__(self) -> None:
+        if self.removal is not None and self.architecture.decoder is not None:
+            raise InputError(f"Removal is for classifiers, and {self.corpus.name!r} has texts to write: leave it out.")
+
+    @property
+    def model_fields(self) -> dict[str, Any]:
+        """Its parts and vectors, its training, and the other models that have a part in it."""
+        vectors = None
+        if self.vectors is not None:
+            if not self.vectors.is_file():
+                raise InputError(f"No file of word vectors at {self.vectors}. Check --vectors.")
+            sha256 = checksum(self.vectors)
+            vectors = {"file": self.vectors.name, "sha256": sha256, "missing": self.missing_vectors}
+        removal, relation = self.removal, self.relation
+        return {
+            "model": self.architecture.to_record() | {"vectors": vectors},
+            "training": asdict(self.training),
+            **({} if removal is None else {"removal": {**asdict(removal), "code": _code_of(removal)}}),
+            **({} if relation is None else {"relation": relation.to_record()}),
+        }
+
+    @property
+    def weights_fields(self) -> dict[str, Any]:
+        """All of them."""
+        return dict(self.fields["model"])
+
+    @property
+    def model_code(self) -> str:
+        """That which trains it, and its own."""
+        vectors = () if self.vectors is None else (VECTORS,)
+        return version_of(*TRAINS, *self.definitions, *vectors)
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """Of the network and its parts."""
+        return network_definitions(self.architecture)
+
+    @property
+    def subject_class(self) -> type[Subject]:
+        """The network's."""
+        return network_class(self.architecture)
+
+    @property
+    def examined_at(self) -> str:
+        """By name, where sites are heads."""
+        return site_name(self.architecture, self.site)
+
+    @property
+    def origin(self) -> str:
+        """Its seed."""
+        return f"seed {self.seed}"
+
+    def size(self, vocabulary: Vocabulary) -> Size:
+        """Of a classifier, the embedding counts; of a translator, every weight."""
+        if self.architecture.decoder is None:
+            return Size(self.architecture.encoder.name, len(vocabulary) * self.architecture.embedding, self.training)
+        network = build_network(self.architecture, len(vocabulary), self._classes(vocabulary), torch.Generator())
+        return Size("translator", sum(value.numel() for value in network.parameters()), self.training)
+
+    def seen_in_training(self) -> int:
+        """None is examined that is trained on."""
+        return 0
+
+    def companion(self, companion: Companion) -> TrainedRun:
+        """The same run but for what is named."""
+        if self.site and (companion.guide is not None or companion.against is not None):
+            raise NotApplicable(
+                f"Guided and adversarial models take their part in the attention over {self.architecture.sites[0]}s, "
+                f"so these challenges do not apply to that over {self.site}s: leave out --site."
+            )
+        parts: dict[str, Any] = {}
+        if companion.encoder is not None:
+            parts["encoder"] = ENCODERS.parse(companion.encoder)
+            if self.architecture.query == "conditional":
+                parts["query"] = "separate"  # words alone have no last state to go on from
+        if companion.attention is not None:
+            parts["attention"] = ATTENTIONS.parse(companion.attention)
+        relation = Relation(
+            guide=None if companion.guide is None else self.companion(companion.guide),
+            opponent=None if companion.against is None else self.companion(SUBJECT),
+            against=companion.against,
+            start=None if companion.starts_from is None else self.companion(companion.starts_from),
+        )
+        return replace(
+            self,
+            architecture=replace(self.architecture, **parts),
+            seed=self.seed + companion.seed,
+            challenges=(),
+            limit=0,
+            time=0.0,
+            site="",
+            relation=self.relation if relation == Relation() else relation,
+        )
+
+    def prepare(self, folder: RunFolder, device: torch.device, progress: Progress) -> TrainedRun:
+        """With the texts that its removal leaves: trains, or finds, the first model and asks its explainer."""
+        if self.removal is None:
+            return self
+        first = replace(self, removal=None, challenges=(), time=0.0)
+        kept = train(first, folder.path.parent, device=str(device), progress=progress)
+        with kept.locked(progress.say), reproducibly():
+            model, vocabulary = first.load(kept.path, device)
+            ranks = ranks_of(kept, model, vocabulary, self.corpus, self.removal.explainer, progress)
+        return replace(self, reduced=without_top(self.corpus, ranks, self.removal))
+
+    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
+        """Trained, or found; with the weights of its guide, where it has one."""
+        model, vocabulary = found_or_trained(self, folder, device, progress)
+        if self.relation is not None and self.relation.guide is not None:
+            model = Guided(model, model_of(self.relation.guide, folder.path.parent, str(device), progress))
+        return model, vocabulary
+
+    def load(self, folder: Path, device: torch.device) -> tuple[Network, Vocabulary]:
+        """The network that a run's folder holds, and its words."""
+        return load_network(folder / MODEL, device)[0], load_vocabulary(folder / VOCABULARY)
+
+    def save(self, folder: Path, model: Network) -> tuple[str, ...]:
+        """The weights, in one file."""
+        save_network(folder / MODEL, model, model.architecture)
+        return (MODEL,)
+
+    def fitted(
+        self, folder: RunFolder, device: torch.device, progress: Progress
+    ) -> tuple[Network, Vocabulary, dict[str, Any]]:
+        """A new network, trained as its relation to other models asks."""
+        corpus, relation = self.texts, self.relation or Relation()
+
+        def other(run: TrainedRun) -> Network:
+            return model_of(run, folder.path.parent, str(device), progress)
+
+        with reproducibly():
+            network, vocabulary, coverage = self._built(device, progress.say)
+            select = "dev" if relation.against is None else relation.against.select
+            training, choosing = (Encoded.of(corpus[name], vocabulary) for name in ("train", select))
+            if relation.start is not None:
+                network.load_state_dict(other(relation.start).state_dict())
+            model = network if relation.guide is None else Guided(network, other(relation.guide))
+            pursued: tuple[Any, ...] = ()
+            if relation.against is not None and relation.opponent is not None:
+                against, opponent = relation.against, other(relation.opponent)
+                about = against.weight, against.divergence, against.halved
+                objective, chosen = (Imitation(Recorded.of(opponent, of), *about) for of in (training, choosing))
+                pursued = objective, chosen.score
+            entry = trained_by(self, model, training, choosing, folder.path, progress, *pursued)
+        return network, vocabulary, {**entry, "vector_coverage": coverage}
+
+    def _built(
+        self, device: torch.device, say: Callable[[str], None]
+    ) -> tuple[Network, Vocabulary, dict[str, Any] | None]:
+        """A new network, the words of the training split, and how many of them have a vector."""
+        corpus, size = self.texts, self.architecture.embedding
+        vocabulary = Vocabulary.from_split(corpus["train"], corpus.min_frequency)
+        vectors, coverage = None, None
+        if self.vectors is not None:
+            loaded = load_vectors(
+                self.vectors, vocabulary, missing=self.missing_vectors, seed=self.seed, split=corpus["train"]
+            )
+            vectors = torch.from_numpy(loaded.matrix)
+            coverage = {"types": loaded.types, "tokens": loaded.tokens}
+            covered = f"{loaded.types:.1%} of words, {loaded.tokens or 0:.1%} of tokens covered"
+            say(f"Vectors {self.vectors.name}: {covered}")
+            if vectors.shape[1] != size:
+                raise InputError(
+                    f"{self.vectors} holds vectors of {vectors.shape[1]} numbers, the model takes {size}. "
+                    f"Use --embedding {vectors.shape[1]}."
+                )
+        generator = torch.Generator().manual_seed(self.seed)
+        network = build_network(self.architecture, len(vocabulary), self._classes(vocabulary), generator, vectors)
+        return network.to(device), vocabulary, coverage
+
+    def _classes(self, vocabulary: Vocabulary) -> int:
+        """How many classes it tells apart: those of the corpus, or the words it may write."""
+        return len(self.corpus.classes) if vocabulary.target is None else len(vocabulary.target)
 
 
-def companions(
-    run: Run, subject: Subject, challenges: Iterable[Challenge], root: Path, device: str, progress: Progress
-) -> dict[Companion, Subject]:
-    """The other models that the challenges ask for, trained or found."""
-    wanted = dict.fromkeys(companion for challenge in challenges for companion in challenge.companions)
-    found: dict[Companion, Subject] = {SUBJECT: subject}
-    for number, companion in enumerate(wanted, start=1):
-        if companion not in found:
-            progress.say(f"Control model {number} of {len(wanted)}: {companion}")
-            found[companion] = subject_of(run.companion(companion), root, device, progress, str(companion)).at(run.site)
-    return found
+def network_definitions(architecture: Architecture) -> tuple[str, ...]:
+    """The code of a network of this architecture."""
+    return tuple(sorted(map(name_of, {network_class(architecture), *map(type, architecture.parts)})))
 
 
-def device_named(name: str, *, here: bool = True) -> torch.device:
-    """The device of this name; ``here``: on this machine, where it must be usable."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise InputError(f"--device {name!r} is not a device. Use cpu, cuda or auto.") from error
-    if here and device.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"--device {name!r}: this machine has no usable CUDA device. Use cpu or auto.")
-    return device
+def site_name(architecture: Architecture, site: str) -> str:
+    """The site by name, also the first one, where sites are heads; "" for the last attention before the output."""
+    heads = architecture.decoder is not None and len(architecture.sites) > 1
+    return architecture.sites[0] if heads and not site else site
 
 
-def keep_to(share: float, device: str) -> None:
-    """Let this process hold no more than its share of a GPU: it gives back what it does not use before it fails."""
-    if share < 1 and device.startswith("cuda") and torch.cuda.is_available():
-        # The rest is for what every process takes before its first tensor.
-        torch.cuda.set_per_process_memory_fraction(0.95 * share)
-
-
-def _made_with(device: torch.device) -> dict[str, str]:
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
-    return {
-        "attentest": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "device": f"{device.type} ({name})",
-    }
-
-
-@contextlib.contextmanager
-def reproducibly() -> Iterator[None]:
-    """One torch thread, so that results are the same bytes however many cores there are; no TF32 on a GPU."""
-    before = torch.get_num_threads(), torch.backends.cudnn.allow_tf32
-    torch.set_num_threads(1)
-    torch.backends.cudnn.allow_tf32 = False
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before[0])
-        torch.backends.cudnn.allow_tf32 = before[1]
+def _code_of(removal: Removal) -> str:
+    return version_of(*REMOVES, name_of(type(EXPLAINERS.parse(removal.explainer))))

@@ -13,12 +13,13 @@ from typing import Any
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.sentences import with_sentences
+from attentest.devices import keep_to
 from attentest.errors import AttentestError, ChallengeFailed, StorageError, line_of
 from attentest.progress import Progress
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
+from attentest.runs.model import train
 from attentest.runs.run import Run
-from attentest.runs.trained import keep_to, train
 from attentest.store.atomic import make_folder, write_text
 from attentest.studies.engine import Task
 

@@ -9,19 +9,16 @@ from statistics import median
 from typing import Any, Literal
 
 import pyarrow.compute as pc
-import torch
 
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import AttentestError, StorageError
-from attentest.models.network import build_network
 from attentest.progress import SILENT, Progress
 from attentest.runs.execute import is_complete
 from attentest.runs.run import MODEL, Run
 from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.cell import describe_cell, failure_of
 from attentest.studies.study import Cell, Study
-from attentest.tasks import TASKS
 
 __all__ = ["Cost", "Planned", "costs", "plan"]
 
@@ -140,33 +137,21 @@ def _measured(runs: Path, device: str) -> dict[tuple[Any, ...], list[float]]:
 
 
 def _computed(run: Run) -> Cost:
-    if TASKS[run.corpus.task].writes:
-        return _of_translator(run)
     train, tested = run.corpus["train"], run.corpus[run.split]
-    words = len(Vocabulary.from_split(train, run.corpus.min_frequency))
-    weights = run.weights(words)
-    epochs, steps = run.training.epochs, -(-len(train) // run.training.batch_size)
-    per_weight = weights / 1e6 if run.kind == "checkpoint" else 1.0
-    trained, examined, squared = (per_weight * each for each in PER_THOUSAND.get(run.kind, PER_THOUSAND["bilstm"]))
-    training = epochs * (steps * STEP * weights / 1e6 + trained * train.lengths.sum() / 1e3)
+    size = run.size(Vocabulary.from_split(train, run.corpus.min_frequency))
+    epochs, batch = (0, 1) if size.training is None else (size.training.epochs, size.training.batch_size)
+    millions, lengths = size.weights / 1e6, tested.lengths.astype(float)
+    if size.kind == "translator":
+        trained, examined = (each * millions for each in TRANSLATED)
+        training, examining = trained * _words(train), len(run.asked) * examined * _words(tested)
+    else:
+        per_weight = millions if size.kind == "checkpoint" else 1.0
+        trained, each, squared = (per_weight * of for of in PER_THOUSAND.get(size.kind, PER_THOUSAND["bilstm"]))
+        training = -(-len(train) // batch) * STEP * millions + trained * train.lengths.sum() / 1e3
+        examining = (each * lengths.sum() + squared * (lengths**2).sum()) / 1e3
     share = min(1.0, run.limit / len(tested)) if run.limit else 1.0
-    lengths = tested.lengths.astype(float)
-    training *= 1 + len(run.companions)
-    examining = share * (examined * lengths.sum() + squared * (lengths**2).sum()) / 1e3
-    return Cost(float(training + examining), BASE + 4 * COPIES * weights, False)
-
-
-def _of_translator(run: Run) -> Cost:
-    """Every weight has a part in every word that is read or written."""
-    train, tested = run.corpus["train"], run.corpus[run.split]
-    vocabulary = Vocabulary.from_split(train, run.corpus.min_frequency)
-    count = run.classes(vocabulary)
-    made = build_network(run.architecture, len(vocabulary), count, torch.Generator().manual_seed(0))
-    weights = sum(value.numel() for value in made.parameters())
-    share = min(1.0, run.limit / len(tested)) if run.limit else 1.0
-    trained, examined = (each * weights / 1e6 for each in TRANSLATED)
-    training = run.training.epochs * (1 + len(run.companions)) * trained * _words(train)
-    return Cost(training + share * len(run.asked) * examined * _words(tested), BASE + 4 * COPIES * weights, False)
+    seconds = epochs * (1 + len(run.companions)) * training + share * examining
+    return Cost(float(seconds), BASE + 4 * COPIES * size.weights, False)
 
 
 def _words(split: Split) -> float:

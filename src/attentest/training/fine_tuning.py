@@ -1,11 +1,8 @@
-"""Fine-tuning: a Transformers checkpoint, with a new head, trained by the one loop and saved as a checkpoint."""
+"""Fine-tuning: a Transformers checkpoint with a new head, to be trained by the one loop and saved as a checkpoint."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +16,13 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.huggingface.attending import NAME
 from attentest.models.huggingface.building import build_pretrained, framed_pieces, longest_allowed
-from attentest.models.huggingface.checkpoint import find_checkpoint, fingerprint, quietly
+from attentest.models.huggingface.checkpoint import find_checkpoint, quietly
 from attentest.models.huggingface.pieces import Pieces
 from attentest.models.huggingface.pretrained import Pretrained
-from attentest.progress import SILENT, Progress
-from attentest.store.atomic import make_folder, write_text
 from attentest.tasks import TASKS
-from attentest.training.loop import Epoch, Training, best_epoch, fit
-from attentest.training.resume import Resume
+from attentest.training.loop import Training
 
-__all__ = [
-    "FINE_TUNING",
-    "fine_tune",
-    "finished_before",
-    "new_head",
-    "refuse_long_texts",
-    "refuse_writing",
-    "save_checkpoint",
-    "words_of",
-]
+__all__ = ["FINE_TUNING", "new_head", "refuse_long_texts", "refuse_writing", "save_checkpoint", "words_of"]
 
 #: As is usual for fine-tuning: few epochs, small steps, every text as often as it comes.
 FINE_TUNING = Training(
@@ -49,75 +34,6 @@ FINE_TUNING = Training(
     patience=0,
     select="accuracy",
 )
-#: What was done stands in this file of the new folder.
-RECORD = "fine-tuning.json"
-#: Training in progress lies beside the new folder, under its name and this.
-UNFINISHED = ".training.safetensors"
-
-
-def fine_tune(
-    checkpoint: str | Path,
-    corpus: Corpus,
-    to: str | Path,
-    *,
-    training: Training = FINE_TUNING,
-    seed: int = 0,
-    every: float = 20.0,
-    device: torch.device | None = None,
-    progress: Progress = SILENT,
-) -> list[Epoch]:
-    """Train a checkpoint, with a new head for the corpus's classes, and save its best epoch on dev in ``to``.
-
-    On a GPU the layers compute in bfloat16, as autocast chooses; weights stay in single precision. What was killed goes
-    on after its last epoch, kept at most every so many seconds; what is finished in ``to`` is not trained again.
-    """
-    folder = Path(to)
-    before = finished_before(folder)
-    refuse_writing(corpus)
-    about: dict[str, Any] = {
-        "from": str(checkpoint),
-        "corpus": {"name": corpus.name, "digest": corpus.digest},
-        "training": asdict(training),
-        "seed": seed,
-    }
-    if before is not None and any(before.get(name) != value for name, value in about.items()):
-        raise _taken(folder)
-    vocabulary = words_of(corpus)
-    subject, tokenizer = new_head(checkpoint, corpus, vocabulary, seed=seed, device=device or torch.device("cpu"))
-    decides = [fingerprint(subject.model), corpus.digest, asdict(training), seed]
-    key = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
-    if before is not None:
-        if before["key"] != key:
-            raise _taken(folder)
-        progress.say(f"{folder} is the outcome of just this fine-tuning: nothing is trained again.")
-        return [Epoch(**epoch) for epoch in before["epochs"]]
-    make_folder(folder.parent)
-    resume = Resume(folder.with_name(folder.name + UNFINISHED), key, every, progress.say)
-    train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
-    epochs = fit(subject, train, dev, training, seed=seed, resume=resume, progress=progress)
-    about |= {"key": key, "best_epoch": best_epoch(epochs).number, "epochs": [epoch.to_record() for epoch in epochs]}
-    unfinished = folder.with_name(folder.name + ".part")
-    save_checkpoint(subject, tokenizer, unfinished)
-    write_text(unfinished / RECORD, json.dumps(about, indent=1) + "\n")
-    unfinished.replace(folder)
-    resume.forget()
-    return epochs
-
-
-def finished_before(folder: Path) -> dict[str, Any] | None:
-    """What a folder records of the fine-tuning that made it; None where there is no folder, or an empty one."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
-    try:
-        record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
-        record["key"], [Epoch(**epoch) for epoch in record["epochs"]]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise _taken(folder) from error
-    return record
-
-
-def _taken(folder: Path) -> InputError:
-    return InputError(f"{folder} is there already: name a new folder for the fine-tuned model.")
 
 
 def refuse_writing(corpus: Corpus) -> None:
@@ -135,8 +51,8 @@ def words_of(corpus: Corpus) -> Vocabulary:
 
 def new_head(
     checkpoint: str | Path, corpus: Corpus, vocabulary: Vocabulary, *, seed: int, device: torch.device
-) -> tuple[Pretrained, Any]:
-    """The checkpoint with a new head for the corpus's classes, to be trained, and its tokenizer."""
+) -> Pretrained:
+    """The checkpoint with a new head for the corpus's classes, to be trained."""
     found = find_checkpoint(checkpoint, new_classes=corpus.classes)
     tokenizer, pair = found.tokenizer(), corpus.task != "single"
     pieces = framed_pieces(tokenizer, vocabulary, pair=pair)
@@ -148,7 +64,7 @@ def new_head(
         model = found.model()
     model.config.pad_token_id = tokenizer.pad_token_id
     with quietly():
-        return build_pretrained(model.to(device), tokenizer, vocabulary, pair=pair, pieces=pieces), tokenizer
+        return build_pretrained(model.to(device), tokenizer, vocabulary, pair=pair, pieces=pieces)
 
 
 def save_checkpoint(subject: Pretrained, tokenizer: Any, folder: Path) -> None:

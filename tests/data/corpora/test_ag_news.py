@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.data.test_cleaning import Given, counts, on_this_machine, written
+from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
 from attentest.data.corpora.ag_news import AGNews, AGNews4
 from attentest.errors import InputError

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.test_cleaning import Given, counts, on_this_machine, written
+from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
 from attentest.data.corpora.cad_imdb import CADIMDB, edits
 from attentest.errors import InputError

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.data.test_cleaning import Given, counts, on_this_machine, written
+from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
 from attentest.data.corpora.eraser_movies import EraserMovies
 from attentest.errors import InputError

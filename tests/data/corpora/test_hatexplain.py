@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.data.test_cleaning import Given, counts, on_this_machine, written
+from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
 from attentest.data.corpora.hatexplain import HateXplain
 from attentest.errors import InputError

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.data.test_cleaning import Given, counts
+from tests.data.catalog.test_cleaning import Given, counts
 
 from attentest.data.corpora.mimic import MimicAnemia, MimicDiabetes
 from attentest.errors import InputError

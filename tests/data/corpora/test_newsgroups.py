@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import _twenty_newsgroups as oracle
-from tests.data.test_cleaning import Given, counts, on_this_machine
+from tests.data.catalog.test_cleaning import Given, counts, on_this_machine
 
 from attentest.data.corpora.newsgroups import Newsgroups, stripped
 from attentest.errors import InputError

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.data.test_cleaning import Given, counts, written
+from tests.data.catalog.test_cleaning import Given, counts, written
 
 from attentest.data.corpora.yahoo import TOPICS, Yahoo
 from attentest.errors import InputError

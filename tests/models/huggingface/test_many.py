@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import whole
-from tests.models.test_pretrained import BATCH, SPLIT, TOKENIZER, VOCABULARY, family, read, subject_of
+from tests.models.huggingface.test_pretrained import BATCH, SPLIT, TOKENIZER, VOCABULARY, family, read, subject_of
 from tests.pretrained import tiny
 
 from attentest.challenges.challenge import Examination

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Checkpoint",
     "class_names",
+    "fetched",
     "find_checkpoint",
     "fingerprint",
     "is_checkpoint",
@@ -132,6 +133,18 @@ def find_checkpoint(
         except (OSError, ValueError, KeyError) as error:
             raise _cannot_load(name, error) from error
     return Checkpoint(name, config, _class_for(name, config, language, new_classes), new_classes, kept)
+
+
+def fetched(name: str, endings: tuple[str, ...]) -> Path:
+    """The folder on this machine of a checkpoint on the hub, with its files of these endings."""
+    from huggingface_hub import snapshot_download
+
+    found = find_checkpoint(name, new_classes=("0", "1"))
+    wanted = [f"*{ending}" for ending in endings]
+    with quietly():
+        return Path(
+            snapshot_download(name, local_files_only=found.kept, allow_patterns=wanted, ignore_patterns=["*/*"])
+        )
 
 
 def load_checkpoint(

@@ -1,0 +1,45 @@
+"""Where models compute: the device of a name, a process's share of it, and the same bytes whatever the machine."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+
+from attentest.errors import InputError
+
+__all__ = ["device_named", "keep_to", "reproducibly"]
+
+
+def device_named(name: str, *, here: bool = True) -> torch.device:
+    """The device of this name; ``here``: on this machine, where it must be usable."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"--device {name!r} is not a device. Use cpu, cuda or auto.") from error
+    if here and device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"--device {name!r}: this machine has no usable CUDA device. Use cpu or auto.")
+    return device
+
+
+def keep_to(share: float, device: str) -> None:
+    """Let this process hold no more than its share of a GPU: it gives back what it does not use before it fails."""
+    if share < 1 and device.startswith("cuda") and torch.cuda.is_available():
+        # The rest is for what every process takes before its first tensor.
+        torch.cuda.set_per_process_memory_fraction(0.95 * share)
+
+
+@contextlib.contextmanager
+def reproducibly() -> Iterator[None]:
+    """One torch thread, so that results are the same bytes however many cores there are; no TF32 on a GPU."""
+    before = torch.get_num_threads(), torch.backends.cudnn.allow_tf32
+    torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]

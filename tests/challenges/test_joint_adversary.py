@@ -17,7 +17,7 @@ from attentest.errors import InputError
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.models.copies import copies
 from attentest.models.huggingface.building import build_pretrained
-from attentest.models.huggingface.partial_forward.jointly import Jointly
+from attentest.models.huggingface.partial_forward.several_sites import SeveralSites
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.site import parse_site
 from attentest.models.networks.classifier import Architecture
@@ -48,9 +48,9 @@ def examined(subject: Pretrained, rows: list[int] | None = None) -> Examination:
     return Examination(subject, batch, subject.read(batch), 0, SPLIT.table["tokens"].chunk(0))
 
 
-def jointly(subject: Pretrained, *names: str) -> Jointly:
+def jointly(subject: Pretrained, *names: str) -> SeveralSites:
     every = names or tuple(place.name for place in subject.places.places if place.kind != "decoder")
-    return Jointly.of(subject, BATCH, [parse_site(name, subject.places, subject.rows) for name in every])
+    return SeveralSites.of(subject, BATCH, [parse_site(name, subject.places, subject.rows) for name in every])
 
 
 def drawn(alternatives: int, sites: int, seed: int = 0) -> torch.Tensor:
@@ -183,7 +183,7 @@ def test_the_search_goes_farther_than_the_way_to_the_least_word() -> None:
 def test_findings_do_not_depend_on_the_batch(family: str, monkeypatch) -> None:
     subject, challenge = subject_of(family, double=True), JointAdversary(steps=3, k=2)
     together = challenge.examine(examined(subject)).to_pylist()
-    monkeypatch.setattr("attentest.models.huggingface.partial_forward.jointly.BYTES", {"cpu": 1})
+    monkeypatch.setattr("attentest.models.huggingface.partial_forward.several_sites.BYTES", {"cpu": 1})
     apart = challenge.examine(examined(subject, [4, 0])).to_pylist()
     (alone,) = challenge.examine(examined(subject, [3])).to_pylist()
     for found, beside in ((apart[0], together[4]), (apart[1], together[0]), (alone, together[3])):

@@ -19,8 +19,9 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.models.copies import copies
 from attentest.models.huggingface.building import build_pretrained
-from attentest.models.huggingface.partial_forward.again import Again
-from attentest.models.huggingface.partial_forward.knocking_out import KnockedOut
+from attentest.models.huggingface.partial_forward import from_layer
+from attentest.models.huggingface.partial_forward.edits import KnockedOut
+from attentest.models.huggingface.partial_forward.from_layer import FromLayer
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.networks.classifier import Architecture
 from attentest.tasks import DEFAULT
@@ -144,14 +145,14 @@ def test_a_word_without_keys_in_any_layer_speaks_through_its_own_rows_alone(fami
         other.text.tokens[0, place] = alike[int(place) % len(alike)]
         logits = []
         for batch in (alone, other):
-            again = Again.of(subject, batch, 0)
-            without = KnockedOut(again.layout, place[None])
+            rest = FromLayer.of(subject, batch, 0)
+            without = KnockedOut(rest.layout, place[None])
             edits = {
                 number: without.edit(crosses=p.kind == "cross")
                 for number, p in enumerate(subject.places.places)
                 if p.kind != "decoder"
             }
-            logits.append(again(torch.tensor([0]), edits))
+            logits.append(rest(torch.tensor([0]), edits))
         apart = float((logits[0] - logits[1]).abs().max())
         assert (apart < 1e-5) == silent
         assert float((subject.logits(alone) - subject.logits(other)).abs().max()) > 1e-5
@@ -203,7 +204,7 @@ def test_a_row_that_sees_nothing_else_stays_and_is_counted() -> None:
 def test_findings_do_not_depend_on_the_batch(challenge: Knockout, family: str, monkeypatch) -> None:
     subject = subject_of(family)
     together = challenge.examine(examined(subject)).to_pylist()
-    monkeypatch.setattr("attentest.models.huggingface.partial_forward.again.SLOTS", {"cpu": 30})
+    monkeypatch.setattr(from_layer, "SLOTS", {"cpu": 30})
     for row in (1, 3):
         (alone,) = challenge.examine(examined(subject, [row])).to_pylist()
         beside = together[row]
@@ -218,17 +219,19 @@ def test_layers_below_the_first_chosen_one_are_not_computed_again() -> None:
     subject = subject_of("t5")
     places = subject.places.places
     cross = [place.layer for place in places if place.kind == "cross"]
-    again = Again.of(subject, BATCH, max(cross))
-    assert set(again.extras) == {place.layer for place in places} - {max(cross)}
-    logits = again(torch.arange(len(BATCH)), {})
+    rest = FromLayer.of(subject, BATCH, max(cross))
+    assert set(rest.below.extras) == {place.layer for place in places} - {max(cross)}
+    logits = rest(torch.arange(len(BATCH)), {})
     torch.testing.assert_close(logits, subject.logits(BATCH))
 
 
 def test_a_language_model_has_room_for_its_vocabulary(monkeypatch) -> None:
-    monkeypatch.setattr("attentest.models.huggingface.partial_forward.again.OUTPUTS", {"cpu": 4 * len(TOKENIZER) * 20})
+    monkeypatch.setattr(
+        "attentest.models.huggingface.partial_forward.from_layer.OUTPUTS", {"cpu": 4 * len(TOKENIZER) * 20}
+    )
     width = subject_of("bert").pieces.layout(BATCH).ids.shape[1]
-    assert Again.of(subject_of("bert"), BATCH, 0).room == 2048 // width
-    spoken = Again.of(subject_of("gpt2-lm"), BATCH, 0)
+    assert FromLayer.of(subject_of("bert"), BATCH, 0).room == 2048 // width
+    spoken = FromLayer.of(subject_of("gpt2-lm"), BATCH, 0)
     assert spoken.outputs == len(TOKENIZER)
     assert spoken.room == 80 // spoken.layout.ids.shape[1]
 

@@ -19,7 +19,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.models.copies import copies
 from attentest.models.huggingface.building import build_pretrained
-from attentest.models.huggingface.partial_forward.replacing import replacing
+from attentest.models.huggingface.partial_forward.edits import replacing
 from attentest.models.networks.classifier import Architecture
 from attentest.models.replaced import REPLACEMENTS, Replacement
 

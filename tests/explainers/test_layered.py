@@ -16,7 +16,7 @@ from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
-from attentest.explainers.attention.attention_flow import _flows
+from attentest.explainers.attention.attention_flow import flows_through
 from attentest.models.copies import copies
 from attentest.models.huggingface.building import build_pretrained
 from attentest.models.networks.classifier import Architecture
@@ -102,7 +102,7 @@ def test_flow_is_the_smallest_cut() -> None:
     rng = np.random.default_rng(0)
     pipes = rng.dirichlet([0.5] * 3, size=(2, 3))
     rows = np.array([True, False, False])
-    found = _flows(pipes, rows)
+    found = flows_through(pipes, rows)
     nodes = [(layer, place) for layer in range(3) for place in range(3)]
     for sink in range(3):
         ends = ((2, 0), (0, sink))

@@ -111,8 +111,8 @@ def test_what_the_maximum_of_steps_leaves_open_is_said():
 @pytest.mark.parametrize("path", ["full", "detached"])
 def test_a_way_that_does_not_end_at_the_models_own_output_is_not_complete(path, monkeypatch):
     model, batch, reading = made("bilstm(hidden=8)")
-    states = lines._BiLSTMLine._states
-    monkeypatch.setattr(lines._BiLSTMLine, "_states", lambda *given: 0.5 * states(*given))
+    recurrence = lines.recurrence
+    monkeypatch.setattr(lines, "recurrence", lambda *given: 0.5 * recurrence(*given))
     found = Ours(path=path).explain(model, batch, reading).certificate
     some = batch.mask.any(-1)
     assert torch.all(found["complete"][some] == 0)

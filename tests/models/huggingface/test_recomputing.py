@@ -25,8 +25,8 @@ TOKENIZER = tokenizer_of()
 SPLIT = made_up_split(3, 2, 9)
 VOCABULARY = Vocabulary.from_split(SPLIT)
 BATCH = whole(Encoded.of(SPLIT, VOCABULARY))
-BUDGET = "attentest.models.huggingface.partial_forward.above.NUMBERS"
-SLOTS = "attentest.models.huggingface.partial_forward.above.SLOTS"
+BUDGET = "attentest.models.huggingface.partial_forward.above_site.NUMBERS"
+SLOTS = "attentest.models.huggingface.partial_forward.above_site.SLOTS"
 
 
 def subject_of(family: str) -> Pretrained:

@@ -17,7 +17,7 @@ from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
 from attentest.models.capabilities import required
 from attentest.models.huggingface.attending import Edit
-from attentest.models.huggingface.partial_forward.replacing import replacing
+from attentest.models.huggingface.partial_forward.edits import replacing
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.replaced import REPLACEMENTS, Replacement

@@ -18,7 +18,7 @@ from attentest.measures.adversary.strongest import unconstrained_divergence
 from attentest.measures.chance import normals
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.models.capabilities import required
-from attentest.models.huggingface.partial_forward.jointly import Jointly
+from attentest.models.huggingface.partial_forward.several_sites import SeveralSites
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.site import Site, parse_site
 from attentest.models.subject import Subject
@@ -126,21 +126,21 @@ class JointAdversary(Challenge):
         subject = required(Pretrained, examination.subject, self.name)
         mask, judged = examination.mask, ~examination.single
         named = self._sites(subject)
-        jointly = Jointly.of(subject, examination.batch, [site for _, site in named])
-        own = _normalised(jointly.own)
+        sites = SeveralSites.of(subject, examination.batch, [site for _, site in named])
+        own = _normalised(sites.own)
         noise = [
             normals(examination.batch.keys, self.k, mask.shape[1], examination.seed, f"joint_adversary/{name}", mask)
             for name, _ in named
         ]
         free = unconstrained_divergence(own.flatten(0, 1), _each(mask, len(named))).unflatten(0, own.shape[:2])
-        found = self._searched(jointly, own, mask, torch.stack(noise, dim=1))
+        found = self._searched(sites, own, mask, torch.stack(noise, dim=1))
         lower, possible = found.divergence.mean(-1), free.mean(-1)
         moved = _top(found.weights, mask) != _top(own, mask)
         columns = {
             "row": examination.rows,
             "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
             "sites": pa.array([len(named)] * len(mask), pa.int32()),
-            "on_words": numbers(jointly.on_words.double().mean(-1), judged),
+            "on_words": numbers(sites.on_words.double().mean(-1), judged),
             "lower": numbers(lower, judged),
             "least": numbers(found.divergence.amin(-1), judged),
             "far": flags((found.divergence > self.far).all(-1), judged),
@@ -157,18 +157,18 @@ class JointAdversary(Challenge):
 
     def _searched(
         self,
-        jointly: Jointly,
+        sites: SeveralSites,
         own: Float[Tensor, "batch site token"],
         mask: Bool[Tensor, "batch token"],
         noise: Float[Tensor, "batch site k token"],
     ) -> _Found:
         """The farthest weights of every text, as many texts at a time as memory allows."""
-        room = jointly.room(self.k)
+        room = sites.room(self.k)
 
         def searched(texts: Int[Tensor, " text"], *, climbing: bool) -> _Found:
             parts = []
             for some in texts.split(room):
-                search = _Search(jointly, some, own[some], mask[some], self)
+                search = _Search(sites, some, own[some], mask[some], self)
                 parts.append(search.farthest(search.climbed(noise[some]) if climbing else search.least()))
             return _Found(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
@@ -186,7 +186,7 @@ class JointAdversary(Challenge):
 class _Search:
     """Some texts at a time."""
 
-    jointly: Jointly
+    sites: SeveralSites
     texts: Int[Tensor, " text"]
     own: Float[Tensor, "text site token"]
     mask: Bool[Tensor, "text token"]
@@ -196,12 +196,12 @@ class _Search:
         self.reference = self._probabilities(self.own[:, None])
 
     def _probabilities(self, weights: Float[Tensor, "text k site token"]) -> Float[Tensor, "text k outcome"]:
-        return self.jointly(weights.to(self.jointly.own.dtype), self.texts).double().softmax(-1)
+        return self.sites(weights.to(self.sites.own.dtype), self.texts).double().softmax(-1)
 
     def farthest(self, tried: Float[Tensor, "text k site token"]) -> _Found:
         """Of all that was tried and lies within ε, or was drawn back into it."""
         weights, change, decided, drawn_back = self._within(tried)
-        seen = self.jointly.seen(weights.to(self.jointly.own.dtype), self.texts)
+        seen = self.sites.seen(weights.to(self.sites.own.dtype), self.texts)
         divergence = jensen_shannon(seen, self.own[:, None])
         each, best = torch.arange(len(seen), device=seen.device), divergence.mean(-1).argmax(-1)
         return _Found(*(part[each, best] for part in (seen, divergence, change, decided, drawn_back)))

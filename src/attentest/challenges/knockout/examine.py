@@ -17,8 +17,8 @@ from attentest.measures.capture import captured
 from attentest.measures.divergence import total_variation
 from attentest.measures.rank import kendall
 from attentest.models.capabilities import required
-from attentest.models.huggingface.partial_forward.again import Again
-from attentest.models.huggingface.partial_forward.knocking_out import KnockedOut
+from attentest.models.huggingface.partial_forward.edits import KnockedOut
+from attentest.models.huggingface.partial_forward.from_layer import FromLayer
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure
@@ -177,16 +177,16 @@ class Knockout(Challenge):
         """Every word of every text, some of them at a time."""
         subject, batch = required(Pretrained, examination.subject, self.name), examination.batch
         places = {number: subject.places.places[number] for number in self._places(subject)}
-        again = Again.of(subject, batch, min(place.layer for place in places.values()))
+        rest = FromLayer.of(subject, batch, min(place.layer for place in places.values()))
         own = examination.reading.logits.double()
         change = own.new_zeros(batch.mask.shape)
         turned = torch.zeros_like(batch.mask)
         stayed, rows = (batch.keys.new_zeros(len(batch)) for _ in range(2))
-        for part in batch.mask.nonzero().split(again.room):
+        for part in batch.mask.nonzero().split(rest.room):
             text, word = part.unbind(-1)
-            without = KnockedOut(again.taken(text), word, self.own, self.renormalise)
+            without = KnockedOut(rest.layout[text], word, self.own, self.renormalise)
             edits = {number: without.edit(crosses=place.kind == "cross") for number, place in places.items()}
-            logits = again(text, edits).double()
+            logits = rest(text, edits).double()
             change[text, word] = total_variation(logits.softmax(-1), own[text].softmax(-1))
             turned[text, word] = logits.argmax(-1) != own[text].argmax(-1)
             stayed.index_add_(0, text, without.stayed)

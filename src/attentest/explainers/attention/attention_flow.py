@@ -18,7 +18,7 @@ from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["AttentionFlow"]
+__all__ = ["AttentionFlow", "flows_through"]
 
 #: Widths are whole numbers for the algorithm: shares of this.
 SCALE = 100_000_000
@@ -70,7 +70,7 @@ class AttentionFlow(Explainer):
             lengths = layout.lengths.tolist()
             flows = np.zeros((len(some), layout.mask.shape[1]))
             for text, length in enumerate(lengths):
-                flows[text, :length] = _flows(pipes[text, :, :length, :length], chosen[text, :length])
+                flows[text, :length] = flows_through(pipes[text, :, :length, :length], chosen[text, :length])
             found = torch.from_numpy(flows).to(layout.mask.device)
             sizes, deepest = layout.lengths.double(), (pipes.shape[1] + 1) // 2
             rounding = (deepest * sizes**2 / 2 + sizes) / SCALE
@@ -79,7 +79,7 @@ class AttentionFlow(Explainer):
         return by_rows(model, batch, work)
 
 
-def _flows(pipes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def flows_through(pipes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The maximum flow from the top layer's rows to each slot at the bottom; ``pipes`` is [layer, query, slot]."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_flow

@@ -162,7 +162,7 @@ def subject_of_functions(
     their weights, [batch, word], zero outside the mask; ``decode(context)`` the logits of Σ α_t h_t. A decoder that is
     affine is noticed, and the exact results then apply. ``module`` is the model itself, to move it between devices.
     """
-    about = _about(embedding, words, classes, unknown, pad)
+    about = declared(embedding, words, classes, unknown, pad)
     subject = _Functions(encode, attend, decode, module, **about).eval()
     batch = sample(subject).to(subject.device)
     with torch.no_grad():
@@ -188,7 +188,7 @@ def as_logits(made: Tensor, classes: int) -> Float[Tensor, "batch class"]:
     return made
 
 
-def _about(embedding: nn.Embedding, words: Mapping[str, int], classes: int, unknown: str, pad: str) -> dict[str, Any]:
+def declared(embedding: nn.Embedding, words: Mapping[str, int], classes: int, unknown: str, pad: str) -> dict[str, Any]:
     """What every model of the user's needs to be known of it."""
     if unknown not in words:
         raise InputError(f"words has no {unknown!r}: name the word that stands for unknown ones (unknown=).")

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch
 from attentest.errors import InputError, suggestion
 from attentest.models.copies import copies
-from attentest.models.custom.own_model import OwnModel, _about, as_logits, call_of, read_again, sample
+from attentest.models.custom.own_model import OwnModel, as_logits, call_of, declared, read_again, sample
 from attentest.models.huggingface.attending import Pass, SeenEmbedding, attend, current, under_way
-from attentest.models.huggingface.partial_forward.holding import holding, keeping
+from attentest.models.huggingface.partial_forward.edits import holding, keeping
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.places import mix
 from attentest.models.huggingface.pretrained import PretrainedReading
@@ -157,7 +157,7 @@ class _Module(OwnModel):
         """The whole module under every alternative."""
         times = weights.shape[1]
         rows = torch.arange(len(batch), device=weights.device).repeat_interleave(times)
-        wide, mass = layout.repeated(times), seen.mass[rows]
+        wide, mass = layout[rows], seen.mass[rows]
         new = (weights * seen.total[:, None, None]).flatten(0, 1)
 
         def put(own: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
@@ -203,7 +203,7 @@ def subject_of_module(
     if row not in ROWS:
         raise InputError(f"row={row!r} must be one of {', '.join(ROWS)}.")
     module.eval()
-    about = _about(table, words, classes, unknown, pad)
+    about = declared(table, words, classes, unknown, pad)
     attends = module.get_submodule(attention)
     attends.attentest_place = 0  # type: ignore[assignment]
     if isinstance(attends, nn.MultiheadAttention):

@@ -15,7 +15,7 @@ from attentest.data.vocabulary import END, Vocabulary
 from attentest.errors import InputError
 from attentest.models.finite import refuse_weights
 from attentest.models.huggingface.attending import Pass
-from attentest.models.huggingface.partial_forward.many import logits_of_many
+from attentest.models.huggingface.partial_forward.erased_texts import logits_of_many
 from attentest.models.huggingface.pieces import Frame, Layout, Pieces, frame_of, pieces_of
 from attentest.models.huggingface.places import seen
 from attentest.models.huggingface.pretrained import Pretrained

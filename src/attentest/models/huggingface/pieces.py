@@ -65,8 +65,8 @@ class Layout:
         """The number of real slots."""
         return self.mask.sum(-1)
 
-    def __getitem__(self, part: slice) -> Layout:
-        """Some of the texts."""
+    def __getitem__(self, part: slice | Int[Tensor, " copy"]) -> Layout:
+        """Some of the texts, any of them several times."""
         parts = (self.ids[part], self.types[part], self.mask[part], self.owner[part], self.order[part])
         return Layout(*parts, self.width)
 
@@ -79,12 +79,6 @@ class Layout:
     def other(self) -> Bool[Tensor, "batch slot"]:
         """Which slots are of the prompt and the second text."""
         return self.owner == OTHER
-
-    def repeated(self, times: int | Int[Tensor, " batch"]) -> Layout:
-        """Every text so many times, one beside the other."""
-        parts = (self.ids, self.types, self.mask, self.owner, self.order)
-        ids, types, mask, owner, order = (part.repeat_interleave(times, dim=0) for part in parts)
-        return Layout(ids, types, mask, owner, order, self.width)
 
     def pooled(self, values: Float[Tensor, "batch *rest slot"]) -> Float[Tensor, "batch *rest word"]:
         """Values of slots summed over the words they belong to; what belongs to no word is left out."""

@@ -21,10 +21,9 @@ from attentest.data.batches import Batch, Encoded
 from attentest.errors import InputError
 from attentest.models.copies import copies
 from attentest.models.huggingface.attending import Edit, Pass, under_way
-from attentest.models.huggingface.partial_forward.above import Above
-from attentest.models.huggingface.partial_forward.holding import holding, keeping
-from attentest.models.huggingface.partial_forward.many import logits_of_many
-from attentest.models.huggingface.partial_forward.replacing import replacing
+from attentest.models.huggingface.partial_forward.above_site import AboveSite
+from attentest.models.huggingface.partial_forward.edits import holding, keeping, replacing
+from attentest.models.huggingface.partial_forward.erased_texts import logits_of_many
 from attentest.models.huggingface.pieces import Layout, Pieces
 from attentest.models.huggingface.places import Places
 from attentest.models.huggingface.recomputing import NUMBERS
@@ -164,7 +163,7 @@ class Pretrained(Network):
         graph = torch.is_grad_enabled()
         embedded = self.embed(batch) if embeddings is None and graph else embeddings
         found: dict[str, Seen] = {}
-        above = Above(self, self.site, layout)
+        above = AboveSite(self, self.site, layout)
 
         def looked(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
             seen = found["seen"] = look(self.site, layout, batch.mask, weights, values)
@@ -175,7 +174,7 @@ class Pretrained(Network):
             edits={self.site.place: looked},
             embeddings=None if embedded is None else self.assembled(embedded, batch, layout),
             detach=detach_attention,
-            on_layer=above.on_layer,
+            on_layer=above.below.keep,
             on_output=above.on_output,
         )
         logits = self.passed(this, layout)

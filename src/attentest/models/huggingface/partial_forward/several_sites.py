@@ -17,13 +17,13 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.models.huggingface.attending import Edit
-from attentest.models.huggingface.partial_forward.again import Again
+from attentest.models.huggingface.partial_forward.from_layer import FromLayer
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.recomputing import in_parts
 from attentest.models.huggingface.site import Site, look, overwritten
 
-__all__ = ["BYTES", "Jointly"]
+__all__ = ["BYTES", "SeveralSites"]
 
 #: Bytes that may be kept for a gradient.
 BYTES = {"cpu": 1 << 30, "cuda": 24 << 30}
@@ -32,7 +32,7 @@ PER_STATE, PER_WEIGHT = 20, 6
 
 
 @dataclass(eq=False)
-class _Held:
+class _SiteRead:
     """What was read at one site."""
 
     site: Site
@@ -69,18 +69,18 @@ class _Held:
 
 
 @dataclass(eq=False)
-class Jointly:
+class SeveralSites:
     """A batch read at several sites, to be reread with other weights at all of them."""
 
-    again: Again
-    held: Sequence[_Held]
+    rest: FromLayer
+    held: Sequence[_SiteRead]
 
     @classmethod
     @torch.no_grad()
-    def of(cls, subject: Pretrained, batch: Batch, sites: Sequence[Site]) -> Jointly:
+    def of(cls, subject: Pretrained, batch: Batch, sites: Sequence[Site]) -> SeveralSites:
         """One pass, every site looked at on the way."""
         layout = subject.pieces.layout(batch)
-        found: dict[int, _Held] = {}
+        found: dict[int, _SiteRead] = {}
 
         def looking(place: int) -> Edit:
             here = [(number, site) for number, site in enumerate(sites) if site.place == place]
@@ -94,8 +94,8 @@ class Jointly:
 
         places = {site.place for site in sites}
         first = min(subject.places.places[place].layer for place in places)
-        again = Again.of(subject, batch, first, {place: looking(place) for place in places})
-        return cls(again, [found[number] for number in range(len(sites))])
+        rest = FromLayer.of(subject, batch, first, {place: looking(place) for place in places})
+        return cls(rest, [found[number] for number in range(len(sites))])
 
     @cached_property
     def own(self) -> Float[Tensor, "batch site word"]:
@@ -109,17 +109,17 @@ class Jointly:
 
     def room(self, alternatives: int) -> int:
         """How many texts, each under so many alternatives, may be kept for a gradient at once; one may in any case."""
-        budget = BYTES.get(self.again.subject.device.type, BYTES["cpu"])
+        budget = BYTES.get(self.rest.subject.device.type, BYTES["cpu"])
         return max(1, budget // max(1, self.bytes_for(alternatives)))
 
     def bytes_for(self, texts: int) -> int:
         """About what a gradient through one pass over so many texts keeps in memory."""
-        subject, width = self.again.subject, self.again.layout.ids.shape[1]
-        above = [place for place in subject.places.places if place.layer >= self.again.first]
+        subject, width = self.rest.subject, self.rest.layout.ids.shape[1]
+        above = [place for place in subject.places.places if place.layer >= self.rest.below.first]
         hidden: int = subject.model.config.get_text_config().hidden_size
         states = len({place.layer for place in above}) * hidden * PER_STATE
         weights = sum(place.heads for place in above) * width * PER_WEIGHT
-        size: int = texts * width * (states + weights + 2 * self.again.outputs) * subject.model.dtype.itemsize
+        size: int = texts * width * (states + weights + 2 * self.rest.outputs) * subject.model.dtype.itemsize
         return size
 
     def __call__(
@@ -130,11 +130,11 @@ class Jointly:
 
         def compute(some: Int[Tensor, " some"], new: Float[Tensor, "some site word"]) -> Float[Tensor, "some class"]:
             here = rows[some]
-            layout = self.again.taken(here)
+            layout = self.rest.layout[here]
             edits: dict[int, Edit] = {}
             for number, held in enumerate(self.held):
                 edits[held.site.place] = _putting(held, layout, here, new[:, number], edits.get(held.site.place))
-            return self.again(here, edits)
+            return self.rest(here, edits)
 
         room = self.room(1)
         logits: Tensor = in_parts(compute, flat, room=room, kept=room).unflatten(0, (-1, weights.shape[1]))
@@ -145,7 +145,7 @@ class Jointly:
     ) -> Float[Tensor, "text alternative site word"]:
         """The weights that are read at every site when these are put there."""
         rows, flat = self._flat(weights, texts)
-        layout = self.again.taken(rows)
+        layout = self.rest.layout[rows]
         parts = [held.seen(layout, rows, flat[:, number]) for number, held in enumerate(self.held)]
         seen: Tensor = torch.stack(parts, dim=1).unflatten(0, (-1, weights.shape[1]))
         return seen
@@ -154,7 +154,7 @@ class Jointly:
         return texts.repeat_interleave(weights.shape[1]), weights.flatten(0, 1)
 
 
-def _looked(site: Site, layout: Layout, batch: Batch, weights: Tensor, values: Tensor, allowed: Tensor) -> _Held:
+def _looked(site: Site, layout: Layout, batch: Batch, weights: Tensor, values: Tensor, allowed: Tensor) -> _SiteRead:
     """What a site shows, with its rows: all of them, or the one it has."""
     seen = look(site, layout, batch.mask, weights, values)
     may_see = allowed.expand(len(weights), weights.shape[2], -1)
@@ -162,10 +162,10 @@ def _looked(site: Site, layout: Layout, batch: Batch, weights: Tensor, values: T
         row = site.chosen_rows(layout, weights.shape[2]).byte().argmax(-1)
         each = torch.arange(len(row), device=row.device)
         weights, may_see = weights[each, :, row][:, :, None], may_see[each, row][:, None]
-    return _Held(site, seen.weights, seen.mass, seen.total, weights, may_see)
+    return _SiteRead(site, seen.weights, seen.mass, seen.total, weights, may_see)
 
 
-def _putting(held: _Held, layout: Layout, rows: Tensor, new: Tensor, before: Edit | None) -> Edit:
+def _putting(held: _SiteRead, layout: Layout, rows: Tensor, new: Tensor, before: Edit | None) -> Edit:
     """An edit that puts other weights into a site's rows, after what another site of the same attention does."""
     put = held.put(layout, rows, new)
 

@@ -18,14 +18,14 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.memory import give_back_if_grown
 from attentest.models.huggingface.attending import Pass
-from attentest.models.huggingface.partial_forward.above import Above
+from attentest.models.huggingface.partial_forward.above_site import AboveSite
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.site import Site
 
 if TYPE_CHECKING:
     from attentest.models.huggingface.pretrained import Pretrained
 
-__all__ = ["SLOTS", "logits_of_many"]
+__all__ = ["FEW", "SLOTS", "logits_of", "logits_of_many", "of_like_length"]
 
 #: Slots that one pass may hold.
 SLOTS = {"cpu": 2048, "cuda": 262_144}
@@ -47,15 +47,15 @@ def logits_of_many(
     """The logits of every text; ``words`` and ``index`` put other embeddings in the place of its words' own."""
     lengths = subject.pieces.lengths(batch)
     out = torch.zeros(len(batch), subject.classes, dtype=subject.model.dtype, device=subject.device)
-    for rows in _alike(lengths):
+    for rows in of_like_length(lengths):
         layout = subject.pieces.layout(batch[rows])
         given = None if words is None or index is None else _embedded(subject, layout, words, index[rows])
-        out[rows] = _logits(subject, layout, given)
+        out[rows] = logits_of(subject, layout, given)
         give_back_if_grown()
     return out
 
 
-def _alike(lengths: Int[Tensor, " batch"]) -> Iterator[Int[Tensor, " row"]]:
+def of_like_length(lengths: Int[Tensor, " batch"]) -> Iterator[Int[Tensor, " row"]]:
     """Rows of like length, longest first: of the same length, but where these are few."""
     kind = lengths.device.type
     most, few = (of.get(kind, of["cpu"]) for of in (SLOTS, FEW))
@@ -82,9 +82,10 @@ def _embedded(
     return torch.where((layout.owner >= 0)[..., None], found, subject.table(layout.ids))
 
 
-def _logits(subject: Pretrained, layout: Layout, embeddings: Tensor | None) -> Float[Tensor, "batch class"]:
+def logits_of(subject: Pretrained, layout: Layout, embeddings: Tensor | None) -> Float[Tensor, "batch class"]:
+    """The logits of one pass, of the last layer's one row where that is all they depend on."""
     place = len(subject.places.places) - 1
-    above = Above(subject, Site(place, None, subject.rows), layout)
+    above = AboveSite(subject, Site(place, None, subject.rows), layout)
     if subject.start is not None or not above.is_narrow:
         return subject.passed(Pass(embeddings=embeddings), layout)
 
@@ -93,5 +94,5 @@ def _logits(subject: Pretrained, layout: Layout, embeddings: Tensor | None) -> F
         raise _Stopped
 
     with contextlib.suppress(_Stopped):
-        subject.passed(Pass(edits={place: stop}, embeddings=embeddings, on_layer=above.on_layer), layout)
+        subject.passed(Pass(edits={place: stop}, embeddings=embeddings, on_layer=above.below.keep), layout)
     return above.own_row()

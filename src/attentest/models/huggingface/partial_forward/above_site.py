@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.models.huggingface.attending import Pass
+from attentest.models.huggingface.partial_forward.layers_below import LayersBelow
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.recomputing import NUMBERS, in_parts
 from attentest.models.huggingface.site import Seen, Site, overwritten
@@ -19,7 +20,7 @@ from attentest.models.huggingface.site import Seen, Site, overwritten
 if TYPE_CHECKING:
     from attentest.models.huggingface.pretrained import Pretrained
 
-__all__ = ["Above"]
+__all__ = ["AboveSite"]
 
 #: Slots (rows of one slot, where one row is enough) that one pass over alternatives may hold.
 SLOTS = {"cpu": 4096, "cuda": 262_144}
@@ -30,15 +31,12 @@ PUT = 6
 
 
 @dataclass(eq=False)
-class Above:
+class AboveSite:
     """Notes what a reading leaves below a site, and computes the rest for any number of alternatives."""
 
     subject: Pretrained
     site: Site
     layout: Layout
-    #: What the last layer below the site gives, by stack, and what else each of these layers gives.
-    hidden: dict[str, Tensor] = field(default_factory=dict)
-    extras: dict[int, Any] = field(default_factory=dict)
     #: What other attentions of the site's layer give.
     others: dict[int, Tensor] = field(default_factory=dict)
     #: Given embeddings, where the reading was given any.
@@ -49,6 +47,9 @@ class Above:
     row: Float[Tensor, "batch head 1 slot"] | None = None
     values: Float[Tensor, "batch head slot value"] | None = None
     allowed: Bool[Tensor, "batch 1 slot"] | None = None
+
+    def __post_init__(self) -> None:
+        self.below = LayersBelow(self.subject.places.stacks, self.layer, len(self.layout.ids))
 
     @property
     def layer(self) -> int:
@@ -63,13 +64,6 @@ class Above:
         last = self.layer == len(stacks) - 1 and self.layer != own[0]
         kind = self.subject.places.places[self.site.place].kind
         return self.subject.narrow and last and (kind == "cross" or self.site.rows == self.subject.rows != "all")
-
-    def on_layer(self, layer: int, given: Tensor, output: Any) -> None:
-        """Keep what layers below the site give."""
-        if layer < self.layer:
-            several = isinstance(output, tuple)
-            self.hidden[self.subject.places.stacks[layer]] = (output[0] if several else output).detach()
-            self.extras[layer] = output[1:] if several else None
 
     def on_output(self, place: int, output: Tensor) -> None:
         """Keep what other attentions of the site's layer give."""
@@ -108,7 +102,7 @@ class Above:
             return in_parts(one_row, weights.transpose(0, 1), **each).transpose(0, 1)
 
         def whole(copies: Int[Tensor, " some"], some: Float[Tensor, "some token"]) -> Float[Tensor, "some class"]:
-            return self._wide(some, torch.bincount(copies // count, minlength=texts))
+            return self._wide(some, copies // count)
 
         logits: Tensor = in_parts(whole, weights.flatten(0, 1), **self.rooms).unflatten(0, (texts, count))
         return logits
@@ -124,22 +118,21 @@ class Above:
         held, kept = (rows * (PUT * weights + subject.numbers_per_piece(width, first)) for first in (last, self.layer))
         return {"room": min(int(slots / size), budget // held), "kept": budget // kept}
 
-    def _wide(self, weights: Float[Tensor, "copy token"], times: Int[Tensor, " batch"]) -> Float[Tensor, "copy class"]:
-        """Every text as often as said, one copy beside the other, each under weights of its own."""
+    def _wide(self, weights: Float[Tensor, "copy token"], rows: Int[Tensor, " copy"]) -> Float[Tensor, "copy class"]:
+        """Copies of these texts, each under weights of its own."""
         assert self.seen is not None
-        subject, layout = self.subject, self.layout.repeated(times)
-        mass, total = (part.repeat_interleave(times, dim=0) for part in (self.seen.mass, self.seen.total))
-        new = weights * total[:, None]
+        subject, layout = self.subject, self.layout[rows]
+        mass, new = self.seen.mass[rows], weights * self.seen.total[rows, None]
 
         def put(own: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
             return overwritten(self.site, layout, mass, new, own, allowed), values
 
         embeddings = None
         if self.embeddings is not None and self.batch is not None:
-            embeddings = subject.assembled(self.embeddings, self.batch, self.layout).repeat_interleave(times, dim=0)
-        hidden = {stack: value.repeat_interleave(times, dim=0) for stack, value in self.hidden.items()}
-        this = Pass(edits={self.site.place: put}, instead=self._instead(hidden, times), embeddings=embeddings)
-        return subject.passed(this, layout)
+            embeddings = subject.assembled(self.embeddings, self.batch, self.layout)[rows]
+        return subject.passed(
+            Pass(edits={self.site.place: put}, instead=self.below.of(rows), embeddings=embeddings), layout
+        )
 
     def _narrow(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
         """One row alone is overwritten, and the model runs on texts of one slot."""
@@ -148,10 +141,11 @@ class Above:
         assert self.values is not None
         assert self.allowed is not None
         times = weights.shape[1]
-        mass, own, allowed = (part.repeat_interleave(times, dim=0) for part in (self.seen.mass, self.row, self.allowed))
+        rows = self._rows(times)
+        mass, own, allowed = (part[rows] for part in (self.seen.mass, self.row, self.allowed))
         new = (weights * self.seen.total[:, None, None]).flatten(0, 1)
         one = Site(self.site.place, self.site.head, "first")
-        put = overwritten(one, self.layout.repeated(times), mass, new, own, allowed).unflatten(0, (-1, times))
+        put = overwritten(one, self.layout[rows], mass, new, own, allowed).unflatten(0, (-1, times))
         output = torch.einsum("bkhs,bhsd->bkhd", put[..., 0, :], self.values)
         return self._from_row(output)
 
@@ -165,30 +159,21 @@ class Above:
         self, output: Float[Tensor, "batch alternative head value"]
     ) -> Float[Tensor, "batch alternative class"]:
         """The rest of the layer and of the model, on texts of one slot, for what the attention gives the row."""
-        times, places = output.shape[1], self.subject.places
-        given = {place: self._row(value).repeat_interleave(times, dim=0) for place, value in self.others.items()}
+        times = output.shape[1]
+        rows, stack = self._rows(times), self.subject.places.stacks[self.layer]
+        given = {place: self._row(value)[rows] for place, value in self.others.items()}
         given[self.site.place] = output.flatten(0, 1)[:, None]
-        stack = places.stacks[self.layer]
         hidden = {
-            name: (self._row(value) if name == stack else value[:, :1]).repeat_interleave(times, dim=0)
-            for name, value in self.hidden.items()
+            name: (self._row(value) if name == stack else value[:, :1])[rows]
+            for name, value in self.below.hidden.items()
         }
-        first = self.layout.ids[:, :1].repeat_interleave(times, dim=0)
+        first = self.layout.ids[rows, :1]
         real, none = torch.ones_like(first, dtype=torch.bool), torch.zeros_like(first)
         layout = Layout(first, none, real, none - 1, none, self.layout.width)
-        this = Pass(given=given, instead=self._instead(hidden, times))
+        this = Pass(given=given, instead=self.below.of(rows, hidden))
         logits: Tensor = self.subject.passed(this, layout).unflatten(0, (-1, times))
         return logits
 
-    def _instead(self, hidden: dict[str, Tensor], times: int | Tensor) -> dict[int, Any]:
-        """What layers below the site give: all of a stack the same, because only the last one is heard."""
-        stacks, count = self.subject.places.stacks, len(self.layout.ids)
-
-        def repeated(value: Any) -> Any:
-            several = isinstance(value, Tensor) and value.ndim > 1 and value.shape[0] == count
-            return value.detach().repeat_interleave(times, dim=0) if several else value
-
-        return {
-            layer: hidden[stacks[layer]] if more is None else (hidden[stacks[layer]], *map(repeated, more))
-            for layer, more in self.extras.items()
-        }
+    def _rows(self, times: int) -> Int[Tensor, " copy"]:
+        """Every text so many times, one beside the other."""
+        return torch.arange(len(self.layout.ids), device=self.layout.ids.device).repeat_interleave(times)

@@ -1,20 +1,51 @@
-"""A word's keys knocked out: no row sees the word any more, in every head of an attention."""
+"""What a pass may do to an attention: keep it, hold it, replace it, or knock a word out of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.models.huggingface.attending import Edit
 from attentest.models.huggingface.pieces import Layout
+from attentest.models.replaced import Replacement
 
-__all__ = ["KnockedOut"]
+__all__ = ["KnockedOut", "holding", "keeping", "replacing"]
 
 #: A row that gives all other keys no more than this has nothing left.
 NONE = 1e-15
+
+
+def keeping(kept: dict[int, Tensor], place: int) -> Edit:
+    """An edit that changes nothing, and keeps the weights of an attention."""
+
+    def keep(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        kept[place] = weights
+        return weights, values
+
+    return keep
+
+
+def holding(kept: Float[Tensor, "text head query slot"], texts: Int[Tensor, " copy"]) -> Edit:
+    """An edit that puts a text's kept weights into each of its copies."""
+
+    def hold(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        return kept[texts], values
+
+    return hold
+
+
+def replacing(replacement: Replacement, place: int, keys: Int[Tensor, " batch"]) -> Edit:
+    """An edit that replaces one attention in every head and row; draws depend on seed, text, head, row and slot."""
+
+    def edit(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        seen = allowed.expand(len(weights), weights.shape[2], -1)
+        heads = [replacement.drawn(weights[:, i], seen, keys, f"{place}/{i}") for i in range(weights.shape[1])]
+        return torch.stack(heads, dim=1), values
+
+    return edit
 
 
 @dataclass(eq=False)

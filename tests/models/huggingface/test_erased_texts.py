@@ -16,8 +16,8 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import Known, erased
 from attentest.models.huggingface.building import build_pretrained
-from attentest.models.huggingface.partial_forward import many
-from attentest.models.huggingface.partial_forward.many import logits_of_many
+from attentest.models.huggingface.partial_forward import erased_texts
+from attentest.models.huggingface.partial_forward.erased_texts import logits_of_many
 from attentest.models.huggingface.pretrained import Pretrained
 
 __all__ = ["family"]
@@ -33,8 +33,8 @@ def test_texts_of_all_lengths_have_the_logits_of_whole_passes(family: str, monke
     with torch.no_grad():
         expected = torch.cat([subject.logits(BATCH[row : row + 1]) for row in range(len(BATCH))])
         for slots, few in ((2048, 256), (20, 10), (1, 1)):
-            monkeypatch.setitem(many.SLOTS, "cpu", slots)
-            monkeypatch.setitem(many.FEW, "cpu", few)
+            monkeypatch.setitem(erased_texts.SLOTS, "cpu", slots)
+            monkeypatch.setitem(erased_texts.FEW, "cpu", few)
             torch.testing.assert_close(logits_of_many(subject, BATCH), expected, atol=1e-4, rtol=1e-4)
 
 
@@ -88,13 +88,13 @@ def test_a_split_has_the_sizes_of_its_batches() -> None:
 
 @given(lengths=st.lists(st.integers(2, 40), max_size=60))
 def test_every_text_is_in_one_pass_and_passes_are_small(lengths: list[int]) -> None:
-    passes = [rows.tolist() for rows in many._alike(torch.tensor(lengths, dtype=torch.long))]
+    passes = [rows.tolist() for rows in erased_texts.of_like_length(torch.tensor(lengths, dtype=torch.long))]
     assert sorted(row for rows in passes for row in rows) == list(range(len(lengths)))
     for rows in passes:
         each = [lengths[row] for row in rows]
-        assert len(each) * max(each) <= many.SLOTS["cpu"]
-        if len(each) * max(each) > many.FEW["cpu"] + max(each):
-            assert len(set(each[many.FEW["cpu"] // max(each) - 1 :])) <= 1
+        assert len(each) * max(each) <= erased_texts.SLOTS["cpu"]
+        if len(each) * max(each) > erased_texts.FEW["cpu"] + max(each):
+            assert len(set(each[erased_texts.FEW["cpu"] // max(each) - 1 :])) <= 1
 
 
 def test_what_is_known_of_erased_texts_is_not_read_again(monkeypatch) -> None:
@@ -102,13 +102,13 @@ def test_what_is_known_of_erased_texts_is_not_read_again(monkeypatch) -> None:
     reading, width = read(subject), BATCH.mask.shape[1]
     keep = torch.rand(len(BATCH), 5, width, generator=torch.Generator().manual_seed(0)) < 0.6
     expected, known, texts = erased(subject, BATCH, reading, keep, "delete"), Known(), []
-    passed = many._logits
+    passed = erased_texts.logits_of
 
     def counted(subject, layout, embeddings):
         texts.append(len(layout.ids))
         return passed(subject, layout, embeddings)
 
-    monkeypatch.setattr(many, "_logits", counted)
+    monkeypatch.setattr(erased_texts, "logits_of", counted)
     erased(subject, BATCH, reading, keep[:, :3], "delete", known)
     found = erased(subject, BATCH, reading, keep, "delete", known)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4, equal_nan=True)

@@ -16,15 +16,14 @@ import typer
 
 from attentest import errors
 from attentest.catalogue import REGISTRIES
-from attentest.challenges import CHALLENGES
+from attentest.challenges import CHALLENGES, READINGS
 from attentest.cli.main import app
 from attentest.data.catalog.presets import USUAL, with_preset
 from attentest.data.corpora.declared import Declared, Expected
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.models.parts.encoders import ENCODERS
+from attentest.readings.thresholds import FEWEST, THRESHOLDS
 from attentest.registry import text_of
-from attentest.report.readings import READINGS
-from attentest.report.thresholds import FEWEST, THRESHOLDS
 from attentest.runs.presets import PRESETS
 from attentest.store.findings import Measure
 from attentest.tasks import DEFAULT, TASKS

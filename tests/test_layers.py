@@ -15,6 +15,7 @@ LAYERS = [
     {"statistics"},
     {"data"},
     {"store"},
+    {"readings"},
     {"models"},
     {"training"},
     {"explainers"},

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from attentest.data.corpora import CORPORA
-from attentest.report.verdict import task_of, wording_of
-from attentest.tasks import STEPS, TASKS, TEXTS
+from attentest.tasks import STEPS, TASKS, TEXTS, task_of, wording_of
 
 SOURCE = Path(__file__).parents[1] / "src" / "attentest"
 REPORT = sorted((SOURCE / "report").glob("*.py"))

@@ -74,7 +74,7 @@ import sys
 sys.path.insert(0, {str(ROOT / "docs")!r})
 import _reference
 from attentest.catalogue import catalogue
-from attentest.report.readings import READINGS
+from attentest.challenges import READINGS
 pages = _reference.pages()
 for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("challenges", "half_uniform")):
     page, entry = pages[f"{{kind}}.md"].partition(f"## {{name}}\\n")[2], catalogue(kind)[-1]

@@ -49,8 +49,7 @@ class Audit:
         from rich.text import Text
 
         from attentest.report.answer import answer
-        from attentest.report.checks import checks_terminal
-        from attentest.report.marks import marks_terminal
+        from attentest.report.results import terminal_tables
         from attentest.report.tables import verdict_summary
 
         console = Console(highlight=False)
@@ -58,9 +57,8 @@ class Audit:
             console.print(answer(self.verdict, self.report), soft_wrap=True)
             return
         console.print(verdict_summary(self.verdict))
-        for table in (marks_terminal(self.folder), checks_terminal(self.folder)):
-            if table is not None:
-                console.print(table)
+        for table in terminal_tables(self.folder):
+            console.print(table)
         console.print(Text(f"Run     {self.folder.path}\nReport  {self.report}"), soft_wrap=True)
 
     def to_record(self) -> dict[str, Any]:

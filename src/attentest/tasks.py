@@ -7,10 +7,10 @@ A corpus names its task; ``TASKS`` says what follows from it. Whoever makes a li
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
-__all__ = ["DEFAULT", "STEPS", "TASKS", "TEXTS", "THOROUGH", "Task", "TaskName", "Wording"]
+__all__ = ["DEFAULT", "STEPS", "TASKS", "TEXTS", "THOROUGH", "Task", "TaskName", "Wording", "task_of", "wording_of"]
 
 TaskName = Literal["single", "pair", "answer", "translate"]
 
@@ -125,3 +125,15 @@ TASKS: Final[Mapping[str, Task]] = {
         ),
     )
 }
+
+
+def task_of(fields: Mapping[str, Any]) -> Task:
+    """What was asked of the model, by a run's fields."""
+    return TASKS[fields.get("corpus", {}).get("task", "single")]
+
+
+def wording_of(fields: Mapping[str, Any]) -> Wording:
+    """What to call what was judged and what its attention weighs, by a run's fields."""
+    wording = task_of(fields).wording
+    sentences = fields.get("model", {}).get("structure") == "hierarchical" and fields.get("site") != "word"
+    return replace(wording, item="sentence", token="sentence") if sentences else wording

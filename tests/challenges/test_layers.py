@@ -169,7 +169,7 @@ def test_models_without_layers_say_so() -> None:
 @pytest.mark.slow
 def test_the_curve_is_drawn_on_the_page(tmp_path) -> None:
     import attentest
-    from attentest.report.layers_figure import layers_curve
+    from attentest.challenges.layers.figures import layers_curve
 
     texts = ["word1 word2 word3", "word4 word5", "word7 word8 word9 word1"]
     done = attentest.audit(

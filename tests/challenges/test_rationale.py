@@ -9,13 +9,13 @@ import torch
 from sklearn.metrics import f1_score, jaccard_score
 from tests.conftest import WORDS, classifier, whole
 
+from attentest.challenges import READINGS
 from attentest.challenges.challenge import Examination
 from attentest.challenges.faithfulness.examine import Faithfulness
 from attentest.challenges.rationale.examine import CEILINGS, Rationale
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
-from attentest.report.readings import READINGS
 from attentest.runs.examination.examine import examine
 from attentest.runs.examination.marked import Marks, People
 from attentest.store.findings import read_findings

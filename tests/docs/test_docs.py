@@ -34,7 +34,7 @@ from attentest.explaining import named as methods_named
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.heads import HEADS
-from attentest.report.thresholds import THRESHOLDS
+from attentest.readings.thresholds import THRESHOLDS
 from attentest.runs.presets import PRESETS, preset
 from attentest.store.folder import find_run
 from attentest.store.query import query

@@ -17,8 +17,8 @@ from tests.report import made_up_four
 from tests.report.made_up_four import Others, removed, trained
 
 from attentest.challenges import CHALLENGES
+from attentest.readings.text import pair_in_words
 from attentest.registry import parameters_of
-from attentest.report.tables import pair_in_words
 from attentest.store.findings import FindingsWriter, Measure
 from attentest.store.folder import RunFolder
 

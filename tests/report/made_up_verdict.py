@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from attentest.report.verdict import Goal, Line, Verdict
+from attentest.readings.line import Line
+from attentest.report.verdict import Goal, Verdict
 from attentest.store.summary import Estimate
 
 

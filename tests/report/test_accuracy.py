@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentest.report.accuracy import accuracy_line
+from attentest.challenges.instances.reading import accuracy_line
 from attentest.store.findings import Findings, Measure
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from attentest.report.alignment_figure import alignment_map, heat_map, shown_sentence
-from attentest.report.figures import svg
+from attentest.challenges.alignment.figures import alignment_map, heat_map, shown_sentence
+from attentest.readings.charts import svg
 from attentest.store.findings import Findings
 
 WORDS = ("a", "dog", "runs", "fast", "here", "now", "and", "then", "he", "sits")

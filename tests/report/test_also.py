@@ -14,18 +14,18 @@ from tests.papers.made_up_cells import write
 from tests.papers.made_up_layers import MULTI30K, layered_cell
 from tests.report.made_up_verdict import made_up_verdict
 
-from attentest.challenges import CHALLENGES
+from attentest.challenges import CHALLENGES, READINGS
 from attentest.challenges.heads.examine import Heads
 from attentest.challenges.instances.examine import Instances
 from attentest.challenges.joint_adversary.examine import JointAdversary
 from attentest.challenges.knockout.examine import Knockout
+from attentest.readings.line import Measured
+from attentest.readings.text import value_of
 from attentest.report.also import also_measured
 from attentest.report.judge import judge
 from attentest.report.page import page
-from attentest.report.readings import READINGS
 from attentest.report.records import record_of
-from attentest.report.tables import ALSO, also_rows, also_table, render, value_of, verdict_summary
-from attentest.report.verdict import Measured
+from attentest.report.tables import ALSO, also_rows, also_table, render, verdict_summary
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.made_up_verdict import made_up_verdict
 
+from attentest.readings.line import Line
 from attentest.report.answer import COLUMNS, LINES, answer
 from attentest.report.tables import ANSWERS, TONES
-from attentest.report.verdict import Goal, Line, Verdict
+from attentest.report.verdict import Goal, Verdict
 from attentest.store.summary import Estimate
 
 REPORT = Path("runs/reviews-0123456789/report.html")

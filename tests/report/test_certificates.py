@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentest.report.certificates import OUTCOMES, checks_of, figure
+from attentest.readings.certificates import OUTCOMES, checks_of, figure
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True))

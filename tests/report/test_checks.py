@@ -10,17 +10,19 @@ from tests.runs.test_run import small
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.agreement.examine import Agreement
+from attentest.challenges.certificates.checks import checked, checks_table, checks_terminal
 from attentest.challenges.certificates.examine import LIMITS, OUTSIDE, Certificates
 from attentest.challenges.faithfulness.examine import Faithfulness
+from attentest.challenges.faithfulness.reading import FAILED
+from attentest.challenges.randomisation.figures import randomisation_curve
 from attentest.challenges.uniform.examine import UniformAttention
+from attentest.readings.charts import svg
+from attentest.readings.reading import Results
 from attentest.registry import parameters_of
 from attentest.report.answer import LINES, answer
-from attentest.report.checks import checked, checks_table, checks_terminal
-from attentest.report.figures import svg
 from attentest.report.judge import goals_of, judge
 from attentest.report.page import page
-from attentest.report.randomisation_figure import randomisation_curve
-from attentest.report.saliency import FAILED
+from attentest.report.results import results_of
 from attentest.report.tables import render
 from attentest.runs.execute import execute
 from attentest.store.findings import Findings, FindingsWriter
@@ -139,12 +141,16 @@ def test_what_is_not_known_here_is_given_by_its_name():
 
 def test_where_nothing_was_tried_nothing_is_said():
     assert checked(certificates(attention={"repeat_gap": [None, None]})) == []
-    assert checks_table(None, None) == []
+    assert checks_table(Results({}, {})) == []
 
 
 def test_likeness_to_a_random_model_stands_beside_the_certificates():
     found = certificates(attention={"repeat_gap": SAME})
-    table = checks_table(found, randomisation(attention=[1.0, 0.5, 0.2, -0.5], lrp=[0.9, 0.9, 0.9, 0.9]))
+    table = checks_table(
+        Results(
+            {"certificates": found, "randomisation": randomisation(attention=[1.0, 0.5, 0.2, -0.5], lrp=[0.9] * 4)}, {}
+        )
+    )
     assert [row["words"] for row in table] == ["attention", "lrp"]
     assert "ρ = −0.5" in table[0]["sentence"]
     assert "ρ = 0.89 [0.87, 0.90]" in table[1]["sentence"]
@@ -170,22 +176,22 @@ def test_the_curve_draws_the_means_of_the_findings_with_their_intervals():
 
 def test_page_and_terminal_say_the_same(run, report):
     outline = Outline(report.read_text("utf-8"))
-    shown = render(checks_terminal(run), width=400)
+    shown = render(checks_terminal(results_of(run)), width=400)
     assert "Do scores change when the model is randomised?" in outline.text
-    for row in checks_table(run.findings("certificates"), run.findings("randomisation")):
+    for row in checks_table(results_of(run)):
         assert row["sentence"] in outline.text
         assert row["sentence"] in shown
     assert "largest gap 2e−7" in outline.text
 
 
 def test_a_run_that_checked_nothing_says_nothing(small_run):
-    assert checks_terminal(small_run) is None
+    assert checks_terminal(results_of(small_run)) is None
     assert "What was checked" not in Outline(page(small_run, made_up_verdict())).text
 
 
 def test_hostile_names_stay_text():
     hostile = certificates(**{"<script>alert(1)</script>": {"a<b>\u202e": [1.0, 2.0]}})
-    (row,) = checks_table(hostile)
+    (row,) = checks_table(Results({"certificates": hostile}, {}))
     assert "<" in row["sentence"]
     assert "\u202e" not in svg(randomisation_curve(randomisation(**{"<b>\u202ex": [0.1, 0.1, 0.1, 0.1]})))
 

@@ -6,9 +6,9 @@ import pyarrow.compute as pc
 import pytest
 from tests.report.test_erasure_figures import flip_sets
 
-from attentest.report.erasure import ORDERS, erasure_table, order_line
+from attentest.challenges import READINGS
+from attentest.challenges.flip_sets.reading import ORDERS, erasure_table, order_line
 from attentest.report.page import _basis as basis_of
-from attentest.report.readings import READINGS
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate
 

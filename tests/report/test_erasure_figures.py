@@ -9,16 +9,11 @@ import pytest
 from tests.report.test_figures import drawn
 
 from attentest.challenges.flip_sets.examine import FlipSets
+from attentest.challenges.flip_sets.figures import flip_set_boxes, times_smallest_boxes
+from attentest.challenges.flip_sets.reading import ORDERS
 from attentest.challenges.single_weight.examine import SingleWeight
-from attentest.report import erasure_figures, figures
-from attentest.report.erasure import ORDERS
-from attentest.report.erasure_figures import (
-    delta_js_by_weight,
-    flip_set_boxes,
-    flip_square,
-    times_smallest_boxes,
-)
-from attentest.report.figures import Palette
+from attentest.challenges.single_weight.figures import FEWEST, delta_js_by_weight, flip_square
+from attentest.readings.charts import Palette, svg
 from attentest.store.findings import Findings
 
 CLASSES = ["negative", "positive"]
@@ -90,7 +85,7 @@ def test_every_figure_renders_to_svg_that_is_well_formed() -> None:
     for never in ("dropped", "counted"):
         charts += [flip_set_boxes(flip_sets(), never), times_smallest_boxes(flip_sets(), never)]
     for chart in charts:
-        text = figures.svg(chart)
+        text = svg(chart)
         assert "<script" not in text
         assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
 
@@ -99,7 +94,7 @@ def test_every_figure_renders_to_svg_that_is_well_formed() -> None:
 def test_texts_that_never_flip_leave_boxes_empty_and_are_counted_beside_them() -> None:
     found = flip_sets(never=True)
     for chart in (flip_set_boxes(found), times_smallest_boxes(found), times_smallest_boxes(found, "counted")):
-        ElementTree.fromstring(figures.svg(chart))
+        ElementTree.fromstring(svg(chart))
         assert all("median" not in row for row in boxes_of(chart).values())
     assert {row["note"] for row in boxes_of(flip_set_boxes(found)).values()} == {"100.0 %"}
     assert {row["median"] for row in boxes_of(flip_set_boxes(found, "counted")).values()} == {1.0}
@@ -155,11 +150,11 @@ def test_the_running_median_follows_all_rows_however_few_points_are_drawn(monkey
         return next(rows for rows in drawn(chart) if rows and set(rows[0]) == {"x", "y"})
 
     whole = line()
-    monkeypatch.setattr(figures, "POINTS", 5)
+    monkeypatch.setattr("attentest.readings.charts.POINTS", 5)
     assert line() == whole
     assert [point["x"] for point in whole] == sorted(point["x"] for point in whole)
     rows = [row for row in found.table.to_pylist() if row["not_judged"] is None]
-    first = sorted(rows, key=lambda row: row["weight_difference"])[: erasure_figures.FEWEST]
+    first = sorted(rows, key=lambda row: row["weight_difference"])[:FEWEST]
     assert whole[0]["y"] == pytest.approx(np.median([row["delta_js"] for row in first]))
 
 
@@ -167,4 +162,4 @@ def test_the_running_median_follows_all_rows_however_few_points_are_drawn(monkey
 def test_few_texts_have_a_running_median_too(texts: int) -> None:
     chart = delta_js_by_weight(single_weights(texts), palette(CLASSES))
     assert any(rows and set(rows[0]) == {"x", "y"} for rows in drawn(chart))
-    assert ElementTree.fromstring(figures.svg(chart)).tag.endswith("svg")
+    assert ElementTree.fromstring(svg(chart)).tag.endswith("svg")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from attentest.readings.charts import Palette
 from attentest.report.examples import examples
-from attentest.report.figures import Palette
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 

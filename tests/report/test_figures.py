@@ -7,11 +7,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+import vl_convert
 
-from attentest.report import figures
-from attentest.report.figures import Palette
-from attentest.report.readings import READINGS
-from attentest.report.readings.reading import Plot, Results
+from attentest.challenges import READINGS
+from attentest.challenges.adversary.figures import (
+    bounded,
+    certified,
+    divergence_by_max_attention,
+    divergence_histogram,
+    searched_against_certified,
+)
+from attentest.challenges.agreement.figures import PAIRS, agreement_overview, tau_histograms
+from attentest.challenges.permutation.figures import permutation_by_max_attention
+from attentest.readings.charts import DOT, Palette, svg
+from attentest.readings.reading import Plot, Results
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 
@@ -57,8 +66,8 @@ def points_of(chart: Any) -> list[dict[str, Any]]:
 
 @each_figure
 def test_every_figure_renders_to_svg_that_is_well_formed(run: RunFolder, name: str, plot: Plot) -> None:
-    svg = figures.svg(chart_of(run, name, plot))
-    assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+    text = svg(chart_of(run, name, plot))
+    assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 @pytest.mark.slow
@@ -67,20 +76,20 @@ def test_every_figure_copes_with_hostile_and_with_many_classes(
     hostile_run: RunFolder, many_run: RunFolder, name: str, plot: Plot
 ) -> None:
     for run in (hostile_run, many_run):
-        svg = figures.svg(chart_of(run, name, plot))
-        assert "<script" not in svg
-        ElementTree.fromstring(svg)
+        text = svg(chart_of(run, name, plot))
+        assert "<script" not in text
+        ElementTree.fromstring(text)
 
 
 def test_dots_are_drawn_as_circles_where_the_renderer_put_them(run: RunFolder) -> None:
-    chart = figures.searched_against_certified(run.findings("adversary"), palette_of(run))
-    written = str(figures.vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[]))
-    places = [(float(x), float(y)) for x, y, _ in figures.DOT.findall(written)]
-    circles = [c for c in ElementTree.fromstring(figures.svg(chart)).iter() if c.tag.endswith("circle")]
+    chart = searched_against_certified(run.findings("adversary"), palette_of(run))
+    written = str(vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[]))
+    places = [(float(x), float(y)) for x, y, _ in DOT.findall(written)]
+    circles = [c for c in ElementTree.fromstring(svg(chart)).iter() if c.tag.endswith("circle")]
     assert len(circles) == len(places) > len(points_of(chart)) - 1
     for circle, place in zip(circles, places, strict=True):
         assert (float(circle.get("cx", "")), float(circle.get("cy", ""))) == pytest.approx(place, abs=0.051)
-    assert len(figures.svg(chart)) < 0.7 * len(written)
+    assert len(svg(chart)) < 0.7 * len(written)
 
 
 @pytest.mark.slow
@@ -107,11 +116,11 @@ def test_classes_that_share_a_name_and_classes_without_one_stay_apart() -> None:
 def test_points_are_thinned_out_by_id_and_not_by_the_order_of_rows(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(figures, "POINTS", 50)
+    monkeypatch.setattr("attentest.readings.charts.POINTS", 50)
     found = run.findings("adversary")
     backwards = Findings(found.challenge, found.measures, found.table[::-1])
-    once = points_of(figures.divergence_by_max_attention(found, palette_of(run)))
-    again = points_of(figures.divergence_by_max_attention(backwards, palette_of(run)))
+    once = points_of(divergence_by_max_attention(found, palette_of(run)))
+    again = points_of(divergence_by_max_attention(backwards, palette_of(run)))
     assert len(once) == 50
     assert sorted(map(str, once)) == sorted(map(str, again))
 
@@ -121,11 +130,11 @@ def test_medians_and_counts_stand_on_all_rows_however_few_points_are_drawn(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def boxes() -> list[dict[str, Any]]:
-        chart = figures.permutation_by_max_attention(run.findings("permutation"), palette_of(run))
+        chart = permutation_by_max_attention(run.findings("permutation"), palette_of(run))
         return next(rows for rows in drawn(chart) if rows and "n" in rows[0])
 
     whole = boxes()
-    monkeypatch.setattr(figures, "POINTS", 5)
+    monkeypatch.setattr("attentest.readings.charts.POINTS", 5)
     assert boxes() == whole
     judged = sum(reason is None for reason in run.findings("permutation").table["not_judged"].to_pylist())
     assert sum(int(box["n"]) for box in whole[1:]) == judged
@@ -139,14 +148,14 @@ def test_the_medians_of_the_permutation_figure_are_the_medians_of_the_findings(r
         for b in (0, 1)
         for c in (0, 1)
     ]
-    chart = figures.permutation_by_max_attention(run.findings("permutation"), palette)
+    chart = permutation_by_max_attention(run.findings("permutation"), palette)
     boxes = next(rows for rows in drawn(chart) if rows and "n" in rows[0])
     assert [box["median"] for box in boxes[1:5]] == pytest.approx(expected)
 
 
 @pytest.mark.slow
 def test_histogram_shares_of_a_class_add_up_to_one(run: RunFolder) -> None:
-    chart = figures.tau_histograms(run.findings("agreement"), palette_of(run))
+    chart = tau_histograms(run.findings("agreement"), palette_of(run))
     steps = [rows for rows in drawn(chart) if rows and "share" in rows[0]]
     assert steps
     for rows in steps:
@@ -156,14 +165,14 @@ def test_histogram_shares_of_a_class_add_up_to_one(run: RunFolder) -> None:
 
 def test_histograms_say_on_how_many_texts_they_stand(run: RunFolder) -> None:
     agreement, adversary = (run.findings(name) for name in ("agreement", "adversary"))
-    for pair in figures.PAIRS:
+    for pair in PAIRS:
         rows = agreement.rows({"pair": pair})
         judged = rows.filter(pc.is_valid(rows["tau"]))
         for number, name in enumerate(CLASSES):
             count = pc.sum(pc.equal(judged["predicted"], number)).as_py()
-            assert f"{name}, n {count:,}: mean" in figures.svg(figures.tau_histograms(agreement, palette_of(run)))
+            assert f"{name}, n {count:,}: mean" in svg(tau_histograms(agreement, palette_of(run)))
     count = len(adversary.table.filter(pc.is_valid(adversary.table["lower"])))
-    assert f"certified, n {count:,}" in figures.svg(figures.divergence_histogram(adversary))
+    assert f"certified, n {count:,}" in svg(divergence_histogram(adversary))
 
 
 def test_a_search_that_was_not_run_leaves_the_certified_histogram(run: RunFolder) -> None:
@@ -171,7 +180,7 @@ def test_a_search_that_was_not_run_leaves_the_certified_histogram(run: RunFolder
     place = found.table.column_names.index("searched_divergence")
     empty = pa.nulls(len(found.table), pa.float64())
     table = found.table.set_column(place, "searched_divergence", empty)
-    chart = figures.divergence_histogram(Findings("adversary", found.measures, table))
+    chart = divergence_histogram(Findings("adversary", found.measures, table))
     shares = {rows[0]["class"]: sum(r["share"] for r in rows) for rows in drawn(chart) if rows and "share" in rows[0]}
     assert shares["certified"] == pytest.approx(1)
     assert "found by the search" not in shares
@@ -187,13 +196,13 @@ def searched_only(run: RunFolder) -> Findings:
 
 def test_where_nothing_is_certified_no_figure_says_so(run: RunFolder) -> None:
     found = searched_only(run)
-    assert figures.certified(run.findings("adversary"))
-    assert not figures.certified(found)
-    for chart in (figures.divergence_histogram(found), figures.divergence_by_max_attention(found, palette_of(run))):
+    assert certified(run.findings("adversary"))
+    assert not certified(found)
+    for chart in (divergence_histogram(found), divergence_by_max_attention(found, palette_of(run))):
         text = str(chart.to_dict())
         assert "certified" not in text
         assert "found" in text
-    shares = [rows for rows in drawn(figures.divergence_histogram(found)) if rows and "share" in rows[0]]
+    shares = [rows for rows in drawn(divergence_histogram(found)) if rows and "share" in rows[0]]
     assert [rows[0]["class"] for rows in shares] == ["found by searching"]
     search = next(plot for _, plot in OF_TEXTS if plot.key == "search")
     assert search.applies(run.findings("adversary"))
@@ -201,7 +210,7 @@ def test_where_nothing_is_certified_no_figure_says_so(run: RunFolder) -> None:
 
 
 def test_the_overview_lists_attention_before_the_controls_with_its_interval(run: RunFolder) -> None:
-    chart = figures.agreement_overview(run.findings("agreement"))
+    chart = agreement_overview(run.findings("agreement"))
     rows = next(rows for rows in drawn(chart) if rows and "low" in rows[0] and len(rows) > 6)
     assert rows[0]["what"] == "attention ↔ gradient"
     assert [row["what"] for row in rows if row["what"].endswith("(control)")] == [
@@ -216,9 +225,9 @@ def test_where_the_bounds_meet_on_some_texts_only_no_figure_says_certified(run: 
     place = found.table.column_names.index("certified")
     some = pa.array([None if one is None else row > 0 for row, one in enumerate(found.table["certified"].to_pylist())])
     partly = Findings("adversary", found.measures, found.table.set_column(place, "certified", some))
-    assert figures.bounded(partly)
-    assert not figures.certified(partly)
-    charts = figures.divergence_histogram(partly), figures.divergence_by_max_attention(partly, palette_of(run))
-    for chart in (*charts, figures.searched_against_certified(partly, palette_of(run))):
+    assert bounded(partly)
+    assert not certified(partly)
+    charts = divergence_histogram(partly), divergence_by_max_attention(partly, palette_of(run))
+    for chart in (*charts, searched_against_certified(partly, palette_of(run))):
         assert "certified" not in str(chart.to_dict())
         assert "reached" in str(chart.to_dict())

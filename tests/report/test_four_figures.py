@@ -8,10 +8,12 @@ import pytest
 from tests.report.test_figures import drawn
 from tests.report.test_four_tests import make_four
 
-from attentest.report import figures
-from attentest.report.four_figures import ADVERSARY, SEED, UNIFORM, guide_scores, imitation_curve, seed_violins
-from attentest.report.four_tests import GUIDES
-from attentest.report.seeds import Seeds
+from attentest.challenges.adversarial_training.figures import ADVERSARY, SEED, UNIFORM, imitation_curve
+from attentest.challenges.guide.figures import guide_scores
+from attentest.challenges.seed_variance.figures import seed_violins
+from attentest.challenges.trained_models import GUIDES
+from attentest.readings.charts import svg
+from attentest.readings.seeds import Seeds
 
 
 def points_of(chart: Any) -> list[dict[str, Any]]:
@@ -27,7 +29,7 @@ def test_every_figure_renders_to_svg_that_is_well_formed(texts: int) -> None:
     charts += [guide_scores(found["guide"]), imitation_curve(found["adversarial_training"])]
     charts.append(imitation_curve(found["adversarial_training"], **beside))
     for chart in charts:
-        assert ElementTree.fromstring(figures.svg(chart)).tag == "{http://www.w3.org/2000/svg}svg"
+        assert ElementTree.fromstring(svg(chart)).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_the_curve_holds_adversaries_seeds_and_uniform_weights() -> None:

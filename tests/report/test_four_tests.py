@@ -14,11 +14,15 @@ from tests.report.made_up import table_of
 from tests.report.made_up_four import MEASURES, NUMBERS, SEEDS, WEIGHTS, Others, trained
 
 from attentest.challenges import CHALLENGES
+from attentest.challenges.adversarial_training.reading import LN2, Reach, farthest, unique_line
+from attentest.challenges.guide.reading import carries_line
+from attentest.challenges.seed_variance.reading import luck_line
+from attentest.challenges.trained_models import GUIDES, adversaries, guided, models_table, without_attention, yardstick
+from attentest.challenges.trained_uniform.reading import needed_line
+from attentest.readings.line import Line
+from attentest.readings.reading import Results
+from attentest.readings.seeds import F1, MACRO, RIGHT, Seeds, scores, with_seeds
 from attentest.registry import parameters_of
-from attentest.report.four_lines import LN2, Reach, carries_line, farthest, luck_line, needed_line, unique_line
-from attentest.report.four_tests import GUIDES, adversaries, four_tests, guided, without_attention, yardstick
-from attentest.report.seeds import F1, MACRO, RIGHT, Seeds, scores, with_seeds
-from attentest.report.verdict import Line
 from attentest.statistics.performance import accuracy, f1_macro, f1_of
 from attentest.store.findings import Findings, Measure
 
@@ -212,7 +216,7 @@ def test_models_are_scored_beside_the_one_they_are_compared_with() -> None:
 
 def test_the_table_has_a_group_for_every_test_that_was_run() -> None:
     found = make_four(60)
-    table = four_tests(found, ["negative", "positive"])
+    table = models_table(Results(found, {"corpus": {"classes": ["negative", "positive"]}}))
     assert table is not None
     assert [group["title"][0] for group in table["groups"]] == ["1", "2", "3", "4"]
     assert table["heads"] == ["Accuracy", "F1, macro", "F1, positive"]
@@ -220,11 +224,11 @@ def test_the_table_has_a_group_for_every_test_that_was_run() -> None:
         for row in group["rows"]:
             assert len(row["cells"]) == len(table["heads"]) + 4
     for name in NAMES:
-        alone = four_tests({name: found[name]}, ["a", "b", "c"])
+        alone = models_table(Results({name: found[name]}, {"corpus": {"classes": ["a", "b", "c"]}}))
         assert alone is not None
         assert len(alone["groups"]) == 1
         assert alone["heads"] == ["Accuracy", "F1, macro"]
-    assert four_tests({}, []) is None
+    assert models_table(Results({}, {})) is None
 
 
 def test_the_seeds_are_said_with_numbers() -> None:

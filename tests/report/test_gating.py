@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from attentest.challenges import CHALLENGES
-from attentest.report.gating import gating_line
+from attentest.challenges.gating.reading import gating_line
 from attentest.store.findings import Findings
 
 

@@ -9,14 +9,18 @@ import pyarrow as pa
 import pytest
 
 from attentest.challenges.adversary.examine import Adversary
+from attentest.challenges.adversary.reading import adversary_line
 from attentest.challenges.agreement.examine import Agreement
+from attentest.challenges.agreement.reading import tokens_line
+from attentest.challenges.instances.reading import held_line
+from attentest.challenges.permutation.reading import permutation_line
+from attentest.challenges.uniform.reading import uniform_line
+from attentest.readings.line import Line
+from attentest.readings.site import HALF, Said, Site, dependence, freedom, on_words, site_of
 from attentest.registry import parameters_of
-from attentest.report.agreement_lines import tokens_line
-from attentest.report.held import HALF, Reading, Site, dependence, freedom, held_line, on_words, site_of, why_open
 from attentest.report.judge import _otherwise
-from attentest.report.verdict import Goal, Line
-from attentest.report.weighing import weigh
-from attentest.report.weights_lines import adversary_line, permutation_line, uniform_line
+from attentest.report.verdict import Goal
+from attentest.report.weighing import weigh, why_open
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate
 
@@ -76,7 +80,7 @@ def test_what_was_held_is_said_and_nothing_is_concluded_from_a_prediction_that_s
             assert ("hardly matters which word" in made.reading) <= (tone == "against")
             assert made.reading.startswith("Cannot say: only") == made.held == (tone == "unsettled")
     moved = Estimate(0.3, 0.2, 0.4, 0.1, 100, 0, "")
-    assert dependence(WORDS, "change", moved, on_words(instances(0.1))) == Reading("supports", "It matters.")
+    assert dependence(WORDS, "change", moved, on_words(instances(0.1))) == Said("supports", "It matters.")
 
 
 def test_other_models_have_no_such_line() -> None:
@@ -140,7 +144,7 @@ def test_only_the_goal_that_an_open_line_answers_is_open_for_it() -> None:
 
 
 def test_a_share_that_is_not_given_changes_nothing() -> None:
-    assert freedom("mixed", "Some.", None, "x") == Reading("mixed", "Some.")
+    assert freedom("mixed", "Some.", None, "x") == Said("mixed", "Some.")
 
 
 @pytest.mark.parametrize(("captured", "no"), [(0.1, True), (0.6, False)])

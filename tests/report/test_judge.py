@@ -13,14 +13,14 @@ import torch
 from tests.runs.test_run import small
 
 from attentest.challenges.adversary.examine import Adversary
+from attentest.challenges.adversary.reading import adversary_line
 from attentest.explainers.perturbation.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.models.subject import AffineReading
+from attentest.readings.line import Line
+from attentest.readings.thresholds import FEWEST, THRESHOLDS, percent, tone_of
 from attentest.report.judge import _reason, judge
-from attentest.report.thresholds import FEWEST, THRESHOLDS, percent, tone_of
-from attentest.report.verdict import Line
 from attentest.report.weighing import weigh
-from attentest.report.weights_lines import adversary_line
 from attentest.runs.execute import execute
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder

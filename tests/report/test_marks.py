@@ -11,10 +11,13 @@ from tests.report.test_page import Outline
 from tests.runs.test_run import SMALL, small
 
 from attentest.challenges.rationale.examine import Rationale
-from attentest.report.figures import rationale_ceiling, svg
+from attentest.challenges.rationale.figures import rationale_ceiling
+from attentest.challenges.rationale.ranking import CEILING, Marked, has_ceiling
+from attentest.challenges.rationale.reading import marks_table, marks_terminal, rationale_line
+from attentest.readings.charts import svg
 from attentest.report.judge import judge
-from attentest.report.marks import CEILING, Marked, has_ceiling, marks_table, marks_terminal, rationale_line
 from attentest.report.page import page
+from attentest.report.results import results_of
 from attentest.report.tables import render
 from attentest.runs.execute import execute
 from attentest.runs.trained import TrainedRun
@@ -139,7 +142,7 @@ def test_a_real_run_on_a_corpus_that_people_marked_shows_the_ceiling_everywhere(
     assert outline.count("section", id="marks") == 1
     for words in ("How close do scores come", CEILING, "plausibility, not faithfulness", "F1, one person"):
         assert words in outline.text
-    shown = render(marks_terminal(run))
+    shown = render(marks_terminal(results_of(run)))
     assert "Explainers against human rationales (plausibility, not faithfulness)" in shown
     assert CEILING in shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -155,7 +158,7 @@ def test_a_real_run_on_planted_marks_ranks_every_default_explainer(tmp_path):
     text = Outline(page(run, verdict)).text
     assert "Explainers against planted rationales" in text
     assert "How close do scores come" not in text
-    shown = render(marks_terminal(run))
+    shown = render(marks_terminal(results_of(run)))
     assert "Explainers against planted rationales" in shown
     assert len([line for line in shown.splitlines() if "[" in line]) == len(Rationale().explainers)
     assert "…" not in shown
@@ -163,7 +166,7 @@ def test_a_real_run_on_planted_marks_ranks_every_default_explainer(tmp_path):
 
 def test_a_run_without_the_challenge_has_no_table(tmp_path):
     run = execute(small(challenges=()), tmp_path)
-    assert marks_terminal(run) is None
+    assert marks_terminal(results_of(run)) is None
 
 
 @pytest.mark.slow

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentest.report.judge import goals_of
-from attentest.report.next_steps import next_steps
-from attentest.report.thresholds import (
+from attentest.readings.line import Line, Rival, Settling
+from attentest.readings.thresholds import (
     FEWEST,
     MOST,
     THRESHOLDS,
@@ -23,7 +22,8 @@ from attentest.report.thresholds import (
     settling_of,
     tone_of,
 )
-from attentest.report.verdict import Line, Rival, Settling
+from attentest.report.judge import goals_of
+from attentest.report.next_steps import next_steps
 from attentest.report.weighing import weigh
 from attentest.store.summary import Estimate, summarise
 

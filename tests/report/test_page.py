@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from attentest.report.readings import weights
 from tests.report.made_up import HOSTILE, MEASURES
 from tests.report.made_up_verdict import made_up_verdict
 
+from attentest.challenges import READINGS
+from attentest.readings.reading import Plot, Results
 from attentest.report.page import _basis, _figures, page
-from attentest.report.readings import READINGS, weights
-from attentest.report.readings.reading import Plot, Results
 from attentest.report.verdict import Goal, Verdict
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -124,7 +125,7 @@ def test_a_search_alone_or_none_is_not_shown_as_falling_short_of_a_proof(run: Ru
 @pytest.mark.slow
 def test_points_left_out_of_a_figure_are_owned_up_to(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attentest.report.page.POINTS", 100)
-    monkeypatch.setattr("attentest.report.figures.POINTS", 100)
+    monkeypatch.setattr("attentest.readings.charts.POINTS", 100)
     assert page(run, made_up_verdict()).count("100 of them are drawn as points") == 4
 
 

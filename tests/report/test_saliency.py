@@ -9,12 +9,14 @@ import pytest
 from tests.report.test_page import Outline
 from tests.runs.test_run import small
 
+from attentest.challenges.faithfulness.comparison import MARKS, RANDOM, Compared
 from attentest.challenges.faithfulness.examine import MARKS as WRITTEN
 from attentest.challenges.faithfulness.examine import Faithfulness
-from attentest.report.figures import faithfulness_overview, svg
+from attentest.challenges.faithfulness.figures import faithfulness_overview
+from attentest.challenges.faithfulness.reading import saliency_line, saliency_table
+from attentest.readings.charts import svg
 from attentest.report.judge import judge, weigh
 from attentest.report.page import page
-from attentest.report.saliency import MARKS, RANDOM, Compared, saliency_line, saliency_table
 from attentest.runs.execute import execute
 from attentest.store.findings import Findings
 

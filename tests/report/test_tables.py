@@ -5,18 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.made_up_verdict import made_up_verdict
 
-from attentest.report.tables import (
-    heat_line,
-    interval_of,
-    measures_table,
-    reasons,
-    render,
-    value_of,
-    verdict_summary,
-    verdict_table,
-    visible,
-    visible_token,
-)
+from attentest.readings.text import interval_of, reasons, value_of, visible, visible_token
+from attentest.report.tables import heat_line, measures_table, render, verdict_summary, verdict_table
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attentest.readings.line import Line
 from attentest.report.judge import _one_reason, _reason, goals_of, headline_of
-from attentest.report.verdict import Goal, Line
+from attentest.report.verdict import Goal
 from attentest.report.weighing import bounded, cautions, nothing_to_explain, remarks, remarks_by_tone, weigh
 from attentest.store.summary import Estimate
 

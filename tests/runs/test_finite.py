@@ -16,8 +16,8 @@ from attentest.data.corpus import Split
 from attentest.errors import CheckpointError, Diverged
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
+from attentest.readings.charts import Palette
 from attentest.report.examples import examples
-from attentest.report.figures import Palette
 from attentest.runs.examination.examine import examine
 from attentest.runs.examination.finite import NOT_FINITE, refuse_not_finite
 from attentest.runs.execute import execute

@@ -253,7 +253,7 @@ SHOWN = 12
 
 def introduce(run: Run, terminal: Terminal) -> None:
     """What is about to happen, and every row that was left out."""
-    from attentest.report.verdict import wording_of
+    from attentest.tasks import wording_of
 
     fields: dict[str, Any] = run.fields
     writes = TASKS[run.corpus.task].writes

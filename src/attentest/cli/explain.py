@@ -87,7 +87,7 @@ def explain(
         fields = None if alone else find_run(model, runs).record["fields"]
         from attentest.explaining import explain as explain_text
         from attentest.explaining import explain_translation
-        from attentest.report.verdict import task_of
+        from attentest.tasks import task_of
 
         if fields is not None and task_of(fields).writes:
             if second is not None or target is not None or interactions:

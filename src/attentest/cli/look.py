@@ -30,10 +30,9 @@ def show(
     if sql is not None:
         _query(folder, sql, as_json)
         return
-    from attentest.report.checks import checks_terminal
     from attentest.report.judge import judge
-    from attentest.report.marks import marks_terminal
     from attentest.report.records import record_of
+    from attentest.report.results import terminal_tables
     from attentest.report.tables import measures_table, verdict_summary
 
     verdict = judge(folder)
@@ -42,9 +41,8 @@ def show(
         return
     console = Console()
     console.print(verdict_summary(verdict))
-    for table in (marks_terminal(folder), checks_terminal(folder)):
-        if table is not None:
-            console.print(table)
+    for table in terminal_tables(folder):
+        console.print(table)
     console.print(measures_table(folder))
     console.print(Text(f"Run     {folder.path}"))
 

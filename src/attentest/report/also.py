@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.report.readings import READINGS
-from attentest.report.tables import reasons
-from attentest.report.verdict import Measured
+from attentest.challenges import READINGS
+from attentest.readings.line import Measured
+from attentest.readings.text import reasons
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate

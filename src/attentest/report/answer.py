@@ -14,8 +14,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from attentest.report.tables import ANSWERS, TONES, interval_of, value_of, visible
-from attentest.report.verdict import Goal, Line, Verdict
+from attentest.readings.line import Line
+from attentest.readings.text import interval_of, value_of, visible
+from attentest.report.tables import ANSWERS, TONES
+from attentest.report.verdict import Goal, Verdict
 
 __all__ = ["COLUMNS", "LINES", "answer"]
 

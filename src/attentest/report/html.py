@@ -6,7 +6,7 @@ from typing import Any
 
 import jinja2
 
-from attentest.report.tables import visible
+from attentest.readings.text import visible
 
 __all__ = ["environment"]
 

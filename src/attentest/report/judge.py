@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from attentest.challenges.certificates.checks import failed
 from attentest.errors import StorageError
+from attentest.readings.line import Line
+from attentest.readings.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.registry import name_in_words
 from attentest.report.also import also_measured
-from attentest.report.checks import failed
-from attentest.report.held import why_open
 from attentest.report.lines import lines_of
 from attentest.report.missing import failures, left_out
 from attentest.report.next_steps import next_steps
-from attentest.report.thresholds import FEWEST, THRESHOLDS, percent
-from attentest.report.verdict import Goal, Line, Open, Verdict, task_of, wording_of
+from attentest.report.verdict import Goal, Open, Verdict
 from attentest.report.weighing import (
     DEPENDENCE,
     UNKNOWN,
@@ -28,10 +28,11 @@ from attentest.report.weighing import (
     nothing_to_explain,
     remarks,
     weigh,
+    why_open,
 )
 from attentest.store.folder import RunFolder
 from attentest.store.summary import sentences_of
-from attentest.tasks import TEXTS, Wording
+from attentest.tasks import TEXTS, Wording, task_of, wording_of
 
 __all__ = ["goals_of", "headline_of", "judge"]
 

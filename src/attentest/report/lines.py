@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from attentest.challenges import READINGS
+from attentest.challenges.certificates.checks import failed
+from attentest.readings.line import Line, Settling
+from attentest.readings.reading import Results
+from attentest.readings.thresholds import settling_of
 from attentest.registry import name_in_words
-from attentest.report.readings import READINGS
-from attentest.report.readings.reading import Results
-from attentest.report.thresholds import settling_of
-from attentest.report.verdict import Line, Settling
+from attentest.report.results import read, results_of
 from attentest.store.folder import RunFolder
 
 __all__ = ["lines_of"]
@@ -23,18 +25,19 @@ ARGUMENT = (
 
 def lines_of(run: RunFolder) -> Iterator[Line]:
     """Every line this run's findings allow, in the order of the argument."""
-    files = {name: file for name in READINGS if (file := run.named(name)) is not None}
-    results = Results({name: run.findings(file) for name, file in files.items()}, run.record["fields"])
+    results = results_of(run)
+    bad = failed(results.found.get("certificates"))
     for line in sorted(_lines(results), key=lambda line: _place(line.key)):
-        read = replace(line, findings=files[line.findings], settling=line.settling or _settling(line))
-        yield _counted(read, results.failed)
+        file = run.named(line.findings) or ""
+        yield _counted(replace(line, findings=file, settling=line.settling or _settling(line)), bad)
 
 
 def _lines(results: Results) -> Iterator[Line]:
     """The lines of every reading, each with the name of its challenge; one of another package decides nothing."""
-    for name, findings in results.found.items():
-        for make in READINGS[name].lines:
-            line = make(findings, results)
+    for reading in read(results):
+        name = reading.challenge
+        for make in reading.lines:
+            line = make(results.found[name], results)
             if line is None or not line.estimate.judged:
                 continue
             if not READINGS.is_own(name):

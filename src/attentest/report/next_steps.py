@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attentest.report.thresholds import about, percent, settled_by
-from attentest.report.verdict import Goal, Line
+from attentest.readings.line import Line
+from attentest.readings.thresholds import about, percent, settled_by
+from attentest.report.verdict import Goal
 from attentest.report.weighing import DEPENDENCE, UNSETTLED, Weighed
 from attentest.tasks import TEXTS, Wording
 

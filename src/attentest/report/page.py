@@ -15,20 +15,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.report import figures
-from attentest.report.checks import checks_table, failed
-from attentest.report.erasure import erasure_table
+from attentest.readings.charts import POINTS, svg
+from attentest.readings.reading import Plot, Results
+from attentest.readings.site import site_of
+from attentest.readings.text import interval_of, value_of
 from attentest.report.examples import examples, name_of
-from attentest.report.figures import POINTS
-from attentest.report.four_tests import four_tests
-from attentest.report.held import site_of
 from attentest.report.html import environment
-from attentest.report.marks import marks_table
 from attentest.report.missing import failures, left_out
-from attentest.report.readings import READINGS
-from attentest.report.readings.reading import Plot, Results
-from attentest.report.saliency import saliency_table
-from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows, interval_of, value_of
+from attentest.report.results import read, results_of
+from attentest.report.tables import ALSO, ANSWERS, TONES, also_rows
 from attentest.report.verdict import Verdict
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings, Measure
@@ -54,8 +49,9 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     record = run.record
     every = {name: run.findings(name) for name in run.challenges}
     # A challenge run with several parameters is drawn once; every one has its numbers.
-    found = {findings.name: every[run.named(findings.name) or name] for name, findings in every.items()}
-    results = Results(found, record["fields"])
+    results = results_of(run, every)
+    found = results.found
+    tables = {key: make(results) for reading in read(results) for key, make in reading.tables.items()}
     corpus, names, wording = record["fields"].get("corpus", {}), results.classes, results.wording
     steps = _steps(record["fields"], found.get("instances"))
     return (
@@ -70,11 +66,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             site=site_of(record["fields"]),
             steps=steps,
             figures=list(_figures(results)),
-            saliency=saliency_table(found.get("faithfulness"), wording, failed(found.get("certificates"))),
-            checks=checks_table(found.get("certificates"), found.get("randomisation"), wording),
-            marks=marks_table(found.get("rationale"), wording),
-            erasure=erasure_table(found.get("flip_sets"), wording),
-            tests=four_tests(found, names),
+            tables=tables,
             attacked="adversary" in found,
             examples=list(examples(found, results.palette, names)),
             numbers=_numbers(every, names, by_class=steps is None),
@@ -97,9 +89,9 @@ def _steps(fields: Mapping[str, Any], instances: Findings | None) -> Row | None:
 
 def _figures(results: Results) -> Iterator[Row]:
     """The figures of every reading that has findings here, as the page shows them."""
-    for name in (name for name in READINGS if name in results.found):
-        findings = results.found[name]
-        yield from (_figure(plot, findings, results) for plot in READINGS[name].figures() if plot.applies(findings))
+    for reading in read(results):
+        findings = results.found[reading.challenge]
+        yield from (_figure(plot, findings, results) for plot in reading.figures() if plot.applies(findings))
 
 
 def _figure(plot: Plot, findings: Findings, results: Results) -> Row:
@@ -136,7 +128,7 @@ def _basis(table: pa.Table, plot: Plot) -> Row:
 
 def _image(chart: Any) -> str:
     """The chart as an address."""
-    return "data:image/svg+xml;base64," + base64.b64encode(figures.svg(chart).encode()).decode()
+    return "data:image/svg+xml;base64," + base64.b64encode(svg(chart).encode()).decode()
 
 
 def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: bool) -> Row:

@@ -6,9 +6,10 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from attentest.report.verdict import Verdict, task_of
+from attentest.report.verdict import Verdict
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate, estimates_by_class
+from attentest.tasks import task_of
 
 __all__ = ["record_of"]
 

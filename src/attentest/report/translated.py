@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attentest.errors import InputError
-from attentest.report.tables import pair_in_words, visible, visible_token
+from attentest.readings.text import pair_in_words, visible, visible_token
 from attentest.store.atomic import write_text
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class Translation:
 
     def to_html(self) -> str:
         """A page of its own, without scripts: a picture of words by words for every method."""
-        from attentest.report.alignment_figure import heat_map
-        from attentest.report.figures import svg
+        from attentest.challenges.alignment.figures import heat_map
+        from attentest.readings.charts import svg
         from attentest.report.html import environment
 
         nothing = np.zeros((len(self.words), len(self.tokens)), bool)

@@ -25,7 +25,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from attentest.report.verdict import Goal, Line
+from attentest.readings.line import Line
+from attentest.readings.thresholds import percent
+from attentest.report.verdict import Goal
 from attentest.tasks import TEXTS, Wording
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "remarks",
     "remarks_by_tone",
     "weigh",
+    "why_open",
 ]
 
 UNKNOWN, UNSETTLED, VOID = "unknown", "unsettled", "void"
@@ -205,3 +208,16 @@ def remarks(lines: Sequence[Line], weighed: Weighed, wording: Wording = TEXTS) -
         yield "This model still relies on its attention, so the weights say something about it, if not about the task."
     if tone.get("unique") == "supports" and tone.get("adversary") in ("mixed", "against"):
         yield f"Other weights would do for single {wording.units}, but no trained model has them."
+
+
+def why_open(goal: Goal, lines: tuple[Line, ...], keys: tuple[str, ...] = DEPENDENCE, wording: Wording = TEXTS) -> Goal:
+    """The goal with the reason why it is not settled, where that is what was held in one of these lines."""
+    share = next((line.estimate for line in lines if line.key == "held"), None)
+    kept = any(line.key in keys and line.held for line in lines)
+    if goal.open != "not settled" or share is None or not kept:
+        return goal
+    return replace(
+        goal,
+        why=f"Only {percent(share.value)} of this attention lies on {wording.items}: what their weights do cannot be "
+        "told from it.",
+    )

@@ -23,11 +23,11 @@ from attentest.papers.vashishth_2019.families_figures import (
     quantile,
     write_chart,
 )
+from attentest.readings.charts import svg
 from attentest.report.claims.figures import figures_of
 from attentest.report.claims.headline import HeadlineView, headline_table
 from attentest.report.claims.page import claims_page
 from attentest.report.claims.view import View
-from attentest.report.figures import svg
 
 VASHISHTH = "vashishth_2019"
 

@@ -14,11 +14,11 @@ from tests.report.test_page import Outline
 
 from attentest.papers.claims import Claim, load_claims
 from attentest.papers.outcomes import evaluate
+from attentest.readings.charts import svg
 from attentest.report.claims.figures import drawn, scatter
 from attentest.report.claims.page import claims_page, write_claims_page
 from attentest.report.claims.tables import claims_table, papers_table
 from attentest.report.claims.view import MARKS, View
-from attentest.report.figures import svg
 from attentest.report.tables import render
 
 JAIN = "jain_wallace_2019"

@@ -6,8 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from attentest.report.readings.reading import Caption, Column, Plot, Reading, Results
-from attentest.report.verdict import Line
+from attentest.readings.line import Line
+from attentest.readings.reading import Caption, Column, Plot, Reading, Results
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.challenges.layers.reading import DIRECTIONS
 from attentest.measures.bleu import corpus_bleu
 from attentest.papers.evidence import Cell, Evidence, Group, grouped, parameters
-from attentest.report.layers_figure import DIRECTIONS
 from attentest.statistics.seeds import OverSeeds
 from attentest.tasks import TASKS
 

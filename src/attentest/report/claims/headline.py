@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.papers.headline import Headline, Row
-from attentest.report.tables import visible
+from attentest.readings.text import visible
 from attentest.statistics.seeds import OverSeeds
 
 __all__ = ["HeadlineView", "headline_table"]

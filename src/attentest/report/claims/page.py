@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from attentest.readings.charts import svg
 from attentest.report.claims.figures import PaperFigure, drawn, scatter
 from attentest.report.claims.headline import HeadlineView
 from attentest.report.claims.view import MARKS, View
-from attentest.report.figures import svg
 from attentest.report.html import environment
 from attentest.store.atomic import write_text
 

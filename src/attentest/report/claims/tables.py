@@ -11,8 +11,8 @@ from rich.text import Text
 
 from attentest.papers.claims import Claim
 from attentest.papers.outcomes import Outcome
+from attentest.readings.text import visible
 from attentest.report.claims.view import MARKS, View
-from attentest.report.tables import visible
 
 __all__ = ["claims_table", "papers_table"]
 

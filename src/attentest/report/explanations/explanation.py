@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentest.errors import InputError
-from attentest.report.certificates import Check, checks_of
+from attentest.readings.certificates import Check, checks_of
 from attentest.store.atomic import write_text
 
 if TYPE_CHECKING:

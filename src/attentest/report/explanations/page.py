@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attentest.report.certificates import OUTCOMES, figure
+from attentest.readings.certificates import OUTCOMES, figure
+from attentest.readings.text import visible_token
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
 from attentest.report.html import environment
-from attentest.report.tables import visible_token
 
 __all__ = ["explanation_page"]
 

@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from attentest.report.certificates import OUTCOMES, Check, figure
+from attentest.readings.certificates import OUTCOMES, Check, figure
+from attentest.readings.text import visible, visible_token
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
-from attentest.report.tables import visible, visible_token
 
 __all__ = ["ExplanationView"]
 

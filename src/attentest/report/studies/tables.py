@@ -12,7 +12,7 @@ from rich.console import Group as Lines
 from rich.table import Table
 from rich.text import Text
 
-from attentest.report.readings import READINGS
+from attentest.challenges import READINGS
 from attentest.report.studies.results import Group, groups_of
 from attentest.studies.record import recorded
 

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -167,9 +164,3 @@ def test_a_real_run_on_planted_marks_ranks_every_default_explainer(tmp_path):
 def test_a_run_without_the_challenge_has_no_table(tmp_path):
     run = execute(small(challenges=()), tmp_path)
     assert marks_terminal(results_of(run)) is None
-
-
-@pytest.mark.slow
-def test_ranking_against_marks_does_not_import_torch():
-    code = "import sys, attentest.report.marks; print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from attentest.report.readings import weights
 from tests.report.made_up import HOSTILE, MEASURES
 from tests.report.made_up_verdict import made_up_verdict
 
 from attentest.challenges import READINGS
+from attentest.challenges.adversary import reading as adversary
 from attentest.readings.reading import Plot, Results
 from attentest.report.page import _basis, _figures, page
 from attentest.report.verdict import Goal, Verdict
@@ -117,8 +117,8 @@ def test_a_search_alone_or_none_is_not_shown_as_falling_short_of_a_proof(run: Ru
     }
     proved = column != "upper"
     assert shown == {
-        "divergence": weights.DIVERGENCE_PROVED if proved else weights.DIVERGENCE_FOUND,
-        "max_attention": weights.MAX_ATTENTION if proved else weights.MAX_ATTENTION_FOUND,
+        "divergence": adversary.DIVERGENCE_PROVED if proved else adversary.DIVERGENCE_FOUND,
+        "max_attention": adversary.MAX_ATTENTION if proved else adversary.MAX_ATTENTION_FOUND,
     }
 
 

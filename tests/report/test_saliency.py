@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -234,9 +231,3 @@ def test_a_real_run_has_the_line_the_table_and_the_figure(tmp_path):
     assert "Whose top words matter most to the prediction?" in outline.text
     name = next(name for name in run.challenges if name.startswith("faithfulness"))
     assert Compared.of(run.findings(name)).ways == ["mask"]
-
-
-@pytest.mark.slow
-def test_ranking_explainers_does_not_import_torch():
-    code = "import sys, attentest.report.saliency; print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -258,7 +258,7 @@ def _thresholds_page() -> Iterator[str]:
         sides = (f"{'≥' if upward else '≤'} {band.supports:.2g}", f"{'≤' if upward else '≥'} {band.against:.2g}")
         rows.append((f"`{key}`", *sides, band.why))
     yield _table(("scale", "speaks for it", "speaks against it", "what is measured"), rows)
-    yield "They stand in one place, `report/thresholds.py`."
+    yield "They stand in one place, `readings/thresholds.py`."
 
 
 def _command_line_page() -> Iterator[str]:

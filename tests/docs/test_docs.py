@@ -252,7 +252,7 @@ def test_the_queries_run_and_the_findings_are_documented_column_by_column(
             columns, _ = query(run, sql)
             assert columns
     shared = _columns(sections["What all findings share"])
-    assert set(CHALLENGES) <= set(sections), "a challenge has no columns in report/readings"
+    assert set(CHALLENGES) <= set(sections), "a challenge has no columns in its reading.py"
     tokenizer = tokenizer_of()
     layered = attentest.audit(
         tiny("bert", size=len(tokenizer)), tokenizer, ["word1 word2", "word3"], [0, 1], challenges=TRANSFORMERS

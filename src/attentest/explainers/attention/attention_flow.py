@@ -12,11 +12,10 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.errors import InputError
-from attentest.explainers.attention.through_layers import by_rows, layered, mixed_with_itself, see_every
-from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.attention.of_transformer import OfTransformer, mixed_with_itself, see_every
+from attentest.explainers.explainer import Attribution
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
-from attentest.models.subject import Reading, Subject
 
 __all__ = ["AttentionFlow", "flows_through"]
 
@@ -25,7 +24,7 @@ SCALE = 100_000_000
 
 
 @dataclass(frozen=True)
-class AttentionFlow(Explainer):
+class AttentionFlow(OfTransformer):
     """The maximum flow from the output's row, through ½A + ½I of every layer, to each of a word's pieces, summed.
 
     For transformers: each layer's attention is a set of pipes, and a word's score is the most that can flow from
@@ -41,7 +40,6 @@ class AttentionFlow(Explainer):
     summary: ClassVar[str] = "maximum flow from the output to the word, with attention weights as capacities"
     reference: ClassVar[str] = "Abnar & Zuidema 2020"
     cost: ClassVar[str] = "one forward pass and T maximum flows through L·T² pipes"
-    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
     longest: Annotated[
         int, "Texts of more pieces are refused: the time grows with the third power of their number."
     ] = 128
@@ -50,33 +48,26 @@ class AttentionFlow(Explainer):
         if self.longest < 1:
             raise InputError(f"{self.name}: longest={self.longest} must be at least 1.")
 
-    @torch.no_grad()
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    def explain_some(
+        self, model: Pretrained, batch: Batch, layout: Layout, target: Int[Tensor, " batch"]
     ) -> Attribution:
         """One network of pipes for every text."""
-        model = layered(subject, self.name)
-        if (most := int(model.pieces.lengths(batch).max())) > self.longest:
+        if (most := int(layout.lengths.max())) > self.longest:
             raise InputError(
                 f"attention_flow: a text has {most} pieces of words, and longest={self.longest}: its flows would take "
                 "minutes. Leave such texts out (--max-tokens) or raise longest."
             )
-
-        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
-            kept: list[Tensor] = []
-            see_every(model, layout, lambda place, weights: kept.append(mixed_with_itself(weights)))
-            pipes = torch.stack(kept, dim=1).double().cpu().numpy()
-            chosen = model.site.chosen_rows(layout, pipes.shape[2]).cpu().numpy()
-            lengths = layout.lengths.tolist()
-            flows = np.zeros((len(some), layout.mask.shape[1]))
-            for text, length in enumerate(lengths):
-                flows[text, :length] = flows_through(pipes[text, :, :length, :length], chosen[text, :length])
-            found = torch.from_numpy(flows).to(layout.mask.device)
-            sizes, deepest = layout.lengths.double(), (pipes.shape[1] + 1) // 2
-            rounding = (deepest * sizes**2 / 2 + sizes) / SCALE
-            return Attribution(layout.pooled(found), {"rounding": rounding})
-
-        return by_rows(model, batch, work)
+        kept: list[Tensor] = []
+        see_every(model, layout, lambda place, weights: kept.append(mixed_with_itself(weights)))
+        pipes = torch.stack(kept, dim=1).double().cpu().numpy()
+        chosen = model.site.chosen_rows(layout, pipes.shape[2]).cpu().numpy()
+        flows = np.zeros((len(batch), layout.mask.shape[1]))
+        for text, length in enumerate(layout.lengths.tolist()):
+            flows[text, :length] = flows_through(pipes[text, :, :length, :length], chosen[text, :length])
+        found = torch.from_numpy(flows).to(layout.mask.device)
+        sizes, deepest = layout.lengths.double(), (pipes.shape[1] + 1) // 2
+        rounding = (deepest * sizes**2 / 2 + sizes) / SCALE
+        return Attribution(layout.pooled(found), {"rounding": rounding})
 
 
 def flows_through(pipes: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -10,17 +10,16 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers.attention.through_layers import by_rows, layered, of_words, see_every
-from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.attention.of_transformer import OfTransformer, of_words, see_every
+from attentest.explainers.explainer import Attribution
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
-from attentest.models.subject import Reading, Subject
 
 __all__ = ["AttentionMean"]
 
 
 @dataclass(frozen=True)
-class AttentionMean(Explainer):
+class AttentionMean(OfTransformer):
     """Mean over layers and heads of what the output's row gives a word; special tokens have no score.
 
     For transformers: what the output's row ([CLS], or the last token's) gives a word, averaged over all heads of
@@ -32,18 +31,11 @@ class AttentionMean(Explainer):
     summary: ClassVar[str] = "attention of the output's row, mean over all layers and heads"
     reference: ClassVar[str] = "Vaswani et al. 2017; as commonly shown"
     cost: ClassVar[str] = "one forward pass"
-    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
 
-    @torch.no_grad()
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    def explain_some(
+        self, model: Pretrained, batch: Batch, layout: Layout, target: Int[Tensor, " batch"]
     ) -> Attribution:
         """Added up layer by layer."""
-        model = layered(subject, self.name)
-
-        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
-            total: list[Tensor] = []
-            see_every(model, layout, lambda place, weights: total.append(weights.mean(1)))
-            return of_words(model, layout, torch.stack(total).mean(0))
-
-        return by_rows(model, batch, work)
+        total: list[Tensor] = []
+        see_every(model, layout, lambda place, weights: total.append(weights.mean(1)))
+        return of_words(model, layout, torch.stack(total).mean(0))

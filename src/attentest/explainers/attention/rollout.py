@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers.attention.through_layers import by_rows, layered, mixed_with_itself, of_words, see_every
-from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.attention.of_transformer import OfTransformer, mixed_with_itself, of_words, see_every
+from attentest.explainers.explainer import Attribution
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
-from attentest.models.subject import Reading, Subject
 
 __all__ = ["Rollout"]
 
 
 @dataclass(frozen=True)
-class Rollout(Explainer):
+class Rollout(OfTransformer):
     """The output's row of Π (½A_l + ½I), heads averaged.
 
     For transformers: attention multiplied through the layers, as if a state were nothing but a mixture of states
@@ -32,23 +30,16 @@ class Rollout(Explainer):
     summary: ClassVar[str] = "attention multiplied through the layers, half of each being the residual stream"
     reference: ClassVar[str] = "Abnar & Zuidema 2020"
     cost: ClassVar[str] = "one forward pass and a product of T×T matrices a layer"
-    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
 
-    @torch.no_grad()
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    def explain_some(
+        self, model: Pretrained, batch: Batch, layout: Layout, target: Int[Tensor, " batch"]
     ) -> Attribution:
         """Multiplied as the layers come, so that one matrix a text is kept."""
-        model = layered(subject, self.name)
+        rolled: list[Tensor] = []
 
-        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
-            rolled: list[Tensor] = []
+        def see(place: int, weights: Tensor) -> None:
+            mixed = mixed_with_itself(weights)
+            rolled[:] = [mixed if not rolled else mixed @ rolled[0]]
 
-            def see(place: int, weights: Tensor) -> None:
-                mixed = mixed_with_itself(weights)
-                rolled[:] = [mixed if not rolled else mixed @ rolled[0]]
-
-            see_every(model, layout, see)
-            return of_words(model, layout, rolled[0])
-
-        return by_rows(model, batch, work)
+        see_every(model, layout, see)
+        return of_words(model, layout, rolled[0])

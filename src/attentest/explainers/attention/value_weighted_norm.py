@@ -10,19 +10,17 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.explainers.attention.through_layers import by_rows, row_of
-from attentest.explainers.explainer import Attribution, Explainer
-from attentest.models.capabilities import required
+from attentest.explainers.attention.of_transformer import OfTransformer, row_of
+from attentest.explainers.explainer import Attribution
 from attentest.models.huggingface.attending import Pass
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
-from attentest.models.subject import Reading, Subject
 
 __all__ = ["ValueWeightedNorm"]
 
 
 @dataclass(frozen=True)
-class ValueWeightedNorm(Explainer):
+class ValueWeightedNorm(OfTransformer):
     """‖Σ_h α_h,t W_O v_h,t‖ at the site: weights, values and the output's projection together, heads added up first.
 
     For transformers: the length of the vector that a word adds to the output of the attention that is examined,
@@ -34,19 +32,13 @@ class ValueWeightedNorm(Explainer):
     summary: ClassVar[str] = "norm of what the word adds to the attention's output, ‖Σ_h α_h W_O v_h‖"
     reference: ClassVar[str] = "Kobayashi et al. 2020"
     cost: ClassVar[str] = "one forward pass"
-    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
+    one_stack: ClassVar[bool] = False
 
-    @torch.no_grad()
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    def explain_some(
+        self, model: Pretrained, batch: Batch, layout: Layout, target: Int[Tensor, " batch"]
     ) -> Attribution:
         """The site's attention, its values and its projection."""
-        model = required(Pretrained, subject, self.name)
-
-        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
-            return Attribution(_norms(model, layout))
-
-        return by_rows(model, batch, work)
+        return Attribution(_norms(model, layout))
 
 
 def _norms(subject: Pretrained, layout: Layout) -> Tensor:

@@ -12,16 +12,16 @@ from torch import Tensor
 from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import END, START, UNKNOWN
 from attentest.errors import InputError, NotApplicable
-from attentest.explainers.attention.through_layers import by_rows
-from attentest.explainers.explainer import Attribution, Explainer
-from attentest.explainers.gradient.slopes import differentiable, target_of
+from attentest.explainers.attention.of_transformer import OfTransformer
+from attentest.explainers.explainer import Attribution
+from attentest.explainers.gradient.slopes import differentiable
 from attentest.explainers.relevance.lrp import contrast
 from attentest.models.capabilities import required
 from attentest.models.huggingface.attending import Pass
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.rules import SHARES, Rules
-from attentest.models.subject import Reading, Subject
+from attentest.models.subject import Subject
 
 __all__ = ["AttnLRP"]
 
@@ -30,7 +30,7 @@ CONSERVED = 1e-3
 
 
 @dataclass(frozen=True)
-class AttnLRP(Explainer):
+class AttnLRP(OfTransformer):
     """Gradient × input with other slopes: the factors of a product get half each, norms' divisors are held fixed.
 
     For transformers: the output is handed back through all layers, by the rules of AttnLRP (Achtibat et al. 2024).
@@ -62,7 +62,7 @@ class AttnLRP(Explainer):
         "conservation: the shares of words, special tokens, positions and biases add up to the output"
     )
     signed: ClassVar[bool] = True
-    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
+    one_stack: ClassVar[bool] = False
     output: Annotated[
         str,
         "What is handed out: `margin`, the target's logit minus the other classes', or `logit`, the target's alone, "
@@ -83,19 +83,14 @@ class AttnLRP(Explainer):
         batch = Batch(Sequences(tokens, one + 3, tokens == UNKNOWN), one, one, one)
         return self._handed_out(model, batch, model.pieces.layout(batch), one)[1]
 
-    def explain(
-        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    def explain_some(
+        self, model: Pretrained, batch: Batch, layout: Layout, target: Int[Tensor, " batch"]
     ) -> Attribution:
         """One pass there and back; the certificate has the shares of all that is no word."""
-        model, wanted = required(Pretrained, subject, self.name), target_of(reading, target)
-
-        def work(some: Batch, layout: Layout, rows: slice) -> Attribution:
-            found, reason = self._handed_out(model, some, layout, wanted[rows])
-            if reason is not None:
-                raise NotApplicable(f"{self.name} does not apply: {reason}. Use gradient_x_input.")
-            return found
-
-        return by_rows(model, batch, work)
+        found, reason = self._handed_out(model, batch, layout, target)
+        if reason is not None:
+            raise NotApplicable(f"{self.name} does not apply: {reason}. Use gradient_x_input.")
+        return found
 
     def _handed_out(
         self, model: Pretrained, batch: Batch, layout: Layout, target: Tensor

@@ -38,20 +38,15 @@ class Classifier(EmbeddedNetwork):
     attention: AttentionNetwork
     head: HeadNetwork
 
-    def __init__(
-        self,
-        architecture: Architecture,
-        words: int,
-        classes: int,
-        generator: torch.Generator,
-        vectors: Float[Tensor, "word embedding"] | None = None,
-    ) -> None:
+    @property
+    def order(self) -> tuple[str, ...]:
+        """From below; what reads a second text comes after what reads the first."""
         own = {"separate": ("second_embedding", "second_encoder"), "conditional": ("second_encoder",)}
-        order = ("embedding", "encoder", *own.get(architecture.query, ()), "attention", "head")
-        super().__init__(architecture, words, classes, generator, vectors, order)
-        if vectors is not None and "second_embedding" in order:
-            with torch.no_grad():
-                self.second_embeddings.weight.copy_(vectors)
+        return ("embedding", "encoder", *own.get(self.architecture.query, ()), "attention", "head")
+
+    def _take(self, vectors: Float[Tensor, "word embedding"]) -> None:
+        self.embedding.weight.copy_(vectors)
+        self.second_embeddings.weight.copy_(vectors)
 
     def _new_above(self, part: str) -> nn.Module:
         if part in ("encoder", "second_encoder"):

@@ -29,7 +29,7 @@ _BUILDING = threading.Lock()
 
 
 class EmbeddedNetwork(Network):
-    """Word embeddings, and parts above them; ``order`` names all parts in the order in which they are first drawn."""
+    """Word embeddings, and parts above them."""
 
     embedding: nn.Embedding
 
@@ -39,19 +39,31 @@ class EmbeddedNetwork(Network):
         words: int,
         classes: int,
         generator: torch.Generator,
-        vectors: Float[Tensor, "word embedding"] | None,
-        order: tuple[str, ...],
+        vectors: Float[Tensor, "word embedding"] | None = None,
     ) -> None:
         nn.Module.__init__(self)
         self.architecture, self.words, self.classes = architecture, words, classes
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-            for part in order:
+            for part in self.order:
                 setattr(self, part, self._new(part))
         self._drawn: dict[tuple[Any, ...], nn.Module] = {}
+        self._set_up()
         if vectors is not None:
             with torch.no_grad():
-                self.embedding.weight.copy_(vectors)
+                self._take(vectors)
+
+    @property
+    @abstractmethod
+    def order(self) -> tuple[str, ...]:
+        """All its parts, in the order in which their first weights are drawn."""
+
+    def _set_up(self) -> None:
+        """What else a network has, beside its parts."""
+
+    def _take(self, vectors: Float[Tensor, "word embedding"]) -> None:
+        """Begin with pretrained embeddings."""
+        self.embedding.weight.copy_(vectors)
 
     def _new(self, part: str) -> nn.Module:
         """A part with new weights from torch's generator."""

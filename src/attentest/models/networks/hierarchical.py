@@ -18,7 +18,6 @@ from attentest.data.batches import Batch
 from attentest.data.sentence_rows import SentenceRows
 from attentest.errors import InputError
 from attentest.measures.chance import branched
-from attentest.models.architecture import Architecture
 from attentest.models.asked import Asked
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.networks.signals import AnySignal
@@ -40,16 +39,10 @@ class Hierarchical(EmbeddedNetwork):
     attention: AttentionNetwork
     head: HeadNetwork
 
-    def __init__(
-        self,
-        architecture: Architecture,
-        words: int,
-        classes: int,
-        generator: torch.Generator,
-        vectors: Float[Tensor, "word embedding"] | None = None,
-    ) -> None:
-        order = ("embedding", "word_encoder", "word_attention", "encoder", "attention", "head")
-        super().__init__(architecture, words, classes, generator, vectors, order)
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Words, then sentences."""
+        return ("embedding", "word_encoder", "word_attention", "encoder", "attention", "head")
 
     def _new_above(self, part: str) -> nn.Module:
         made = self.architecture

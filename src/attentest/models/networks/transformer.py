@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch, Sequences, step_keys
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
-from attentest.models.architecture import Architecture
 from attentest.models.capabilities import GeneratesInLayers
 from attentest.models.networks.beam import State, Weigh, Written, beam_search
 from attentest.models.networks.embedded import EmbeddedNetwork
@@ -50,28 +49,21 @@ class TransformerTranslator(EmbeddedNetwork, GeneratesInLayers):
     attention: AttentionNetwork | None
     bias: nn.Parameter
 
-    def __init__(
-        self,
-        architecture: Architecture,
-        words: int,
-        classes: int,
-        generator: torch.Generator,
-        vectors: Float[Tensor, "word embedding"] | None = None,
-    ) -> None:
-        form = architecture.decoder
-        assert isinstance(form, Transformer)
-        numbers = range(1, form.layers + 1)
-        own = isinstance(architecture.attention, ScaledDot)
-        reading, writing = [f"encoder_{i}" for i in numbers], [f"decoder_{i}" for i in numbers]
-        order = ("embedding", *reading, "target_embedding", *writing, *(() if own else ("attention",)))
-        super().__init__(architecture, words, classes, generator, vectors, order)
-        self.site = form.sites[0]
-        self.bias = nn.Parameter(torch.zeros(classes))
-        if own:
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Layers that read, then layers that write; an attention apart only where they have none of their own."""
+        reading, writing = ([f"{kind}_{i}" for i in range(1, self._form.layers + 1)] for kind in ("encoder", "decoder"))
+        apart = () if isinstance(self.architecture.attention, ScaledDot) else ("attention",)
+        return ("embedding", *reading, "target_embedding", *writing, *apart)
+
+    def _set_up(self) -> None:
+        self.site = self._form.sites[0]
+        self.bias = nn.Parameter(torch.zeros(self.classes))
+        if "attention" not in self._modules:
             self.attention = None
-        if vectors is not None:
-            with torch.no_grad():
-                self.embedding.weight.mul_(form.hidden**-0.5)
+
+    def _take(self, vectors: Float[Tensor, "word embedding"]) -> None:
+        self.embedding.weight.copy_(vectors).mul_(self._form.hidden**-0.5)
 
     def _new(self, part: str) -> nn.Module:
         if part not in ("embedding", "target_embedding"):

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch, Sequences, step_keys
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
-from attentest.models.architecture import Architecture
 from attentest.models.capabilities import Generates
 from attentest.models.networks.beam import Weigh, Written, beam_search
 from attentest.models.networks.embedded import EmbeddedNetwork
@@ -50,17 +49,13 @@ class Translator(EmbeddedNetwork, Generates):
     target_embedding: nn.Embedding
     bias: nn.Parameter
 
-    def __init__(
-        self,
-        architecture: Architecture,
-        words: int,
-        classes: int,
-        generator: torch.Generator,
-        vectors: Float[Tensor, "word embedding"] | None = None,
-    ) -> None:
-        order = ("embedding", "encoder", "target_embedding", "decoder", "attention")
-        super().__init__(architecture, words, classes, generator, vectors, order)
-        self.bias = nn.Parameter(torch.zeros(classes))
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What reads, what writes, and what is between them."""
+        return ("embedding", "encoder", "target_embedding", "decoder", "attention")
+
+    def _set_up(self) -> None:
+        self.bias = nn.Parameter(torch.zeros(self.classes))
 
     def _new_above(self, part: str) -> nn.Module:
         size = self.architecture.embedding

@@ -2,51 +2,63 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.errors import NotApplicable
 from attentest.explainers.budget import in_slices
-from attentest.explainers.explainer import Attribution
+from attentest.explainers.explainer import Attribution, Explainer
+from attentest.explainers.gradient.slopes import target_of
 from attentest.models.capabilities import required
 from attentest.models.huggingface.attending import Pass
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.site import Site
-from attentest.models.subject import Subject
+from attentest.models.subject import Reading, Subject
 
-__all__ = ["by_rows", "layered", "mixed_with_itself", "of_words", "see_every"]
+__all__ = ["OfTransformer", "mixed_with_itself", "of_words", "row_of", "see_every"]
 
 #: Weights of one layer that are looked at together.
 CELLS = 20_000_000
 
 
-def layered(subject: Subject, name: str) -> Pretrained:
-    """The subject as a transformer of one stack; any other is refused."""
-    model = required(Pretrained, subject, name)
-    if model.start is not None:
-        raise NotApplicable(f"{name} follows one stack of layers, and this model has two. Use attention.")
-    return model
+class OfTransformer(Explainer):
+    """An explainer of Transformers models, some texts at a time."""
 
+    needs: ClassVar[tuple[type, ...]] = (Pretrained,)
+    #: Whether it follows one stack of layers, so that an encoder–decoder is refused.
+    one_stack: ClassVar[bool] = True
 
-def by_rows(subject: Pretrained, batch: Batch, work: Callable[[Batch, Layout, slice], Attribution]) -> Attribution:
-    """The work on as many texts at a time as memory allows."""
-    longest = int(subject.pieces.lengths(batch).max()) if len(batch) else 1
-    heads = max(place.heads for place in subject.places.places)
-    size = max(1, CELLS // (heads * longest**2))
+    @torch.no_grad()
+    def explain(
+        self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
+    ) -> Attribution:
+        """As many texts at a time as memory allows."""
+        model, wanted = required(Pretrained, subject, self.name), target_of(reading, target)
+        if self.one_stack and model.start is not None:
+            raise NotApplicable(f"{self.name} follows one stack of layers, and this model has two. Use attention.")
+        longest = int(model.pieces.lengths(batch).max()) if len(batch) else 1
+        heads = max(place.heads for place in model.places.places)
 
-    def part(rows: slice) -> Attribution:
-        some = batch[rows]
-        return work(some, subject.pieces.layout(some), rows)
+        def part(rows: slice) -> Attribution:
+            return self.explain_some(model, batch[rows], model.pieces.layout(batch[rows]), wanted[rows])
 
-    found = in_slices(part, len(batch), size)
-    names = found[0].certificate if found else {}
-    certificate = {name: torch.cat([each.certificate[name] for each in found]) for name in names}
-    return Attribution(torch.cat([each.scores for each in found]), certificate)
+        found = in_slices(part, len(batch), max(1, CELLS // (heads * longest**2)))
+        names = found[0].certificate if found else {}
+        certificate = {name: torch.cat([each.certificate[name] for each in found]) for name in names}
+        return Attribution(torch.cat([each.scores for each in found]), certificate)
+
+    @abstractmethod
+    def explain_some(
+        self, model: Pretrained, batch: Batch, layout: Layout, target: Int[Tensor, " batch"]
+    ) -> Attribution:
+        """The scores of a few texts, whose pieces are in the layout, for these classes."""
 
 
 def see_every(

@@ -88,3 +88,24 @@ print(READINGS["uniform"].challenge)
         "uniform",  # a name of ours stays ours
     ]
     assert "half_uniform" in python(site, "-m", "attentest", "list", "challenges")
+
+
+def test_its_paper_is_run_compared_listed_and_documented(site: Path) -> None:
+    run = ("-m", "attentest")
+    assert "2 of 2 have findings" in python(site, *run, "study", "run", "barks_2024", "--runs", "r") + python(
+        site, *run, "study", "ls", "--runs", "r"
+    )
+    said = python(site, *run, "claims", "barks_2024", "--runs", "r", "--page", "claims.html", "--csv", "claims.csv")
+    assert "from 2 runs in r" in said
+    assert "accuracy is above a half" in said
+    assert "How often is each seed right?" in (site / "claims.html").read_text("utf-8")
+    assert "figure,barks_2024,Table 1,Pets,average,additive,accuracy" in (site / "claims.csv").read_text("utf-8")
+    assert "What Attends to a Bark (Doe 2024, PetNLP)" in python(site, *run, "claims")
+    assert "What Attends to a Bark" in python(site, *run, "list", "papers")
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "docs")!r})
+import _reference
+print(_reference.pages()["paper-barks_2024.md"])
+"""
+    assert "barks_2024/page.md" in python(site, "-c", code)

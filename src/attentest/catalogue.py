@@ -16,6 +16,7 @@ from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.decoders import DECODERS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.heads import HEADS
+from attentest.papers import PAPERS
 from attentest.registry import Registry
 from attentest.runs.presets import PRESETS
 from attentest.store.folder import RunFolder, runs_in
@@ -33,7 +34,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "interactions": INTERACTIONS,
     "challenges": CHALLENGES,
 }
-KINDS = (*REGISTRIES, "tokenizers", "presets", "runs")
+KINDS = (*REGISTRIES, "tokenizers", "presets", "papers", "runs")
 
 
 def catalogue(kind: str, runs: Path = Path("runs")) -> list[dict[str, Any]]:
@@ -42,6 +43,8 @@ def catalogue(kind: str, runs: Path = Path("runs")) -> list[dict[str, Any]]:
         return [_run(folder) for folder in runs_in(runs)]
     if kind == "presets":
         return [{"name": name, "summary": preset.summary} for name, preset in PRESETS.items()]
+    if kind == "papers":
+        return [{"name": name, "summary": paper.title, "reference": paper.citation} for name, paper in PAPERS.items()]
     if kind == "tokenizers":
         return [{"name": name, "summary": first_line(made), "about": about(made)} for name, made in TOKENIZERS.items()]
     return [_entry(name, cls) for name, cls in REGISTRIES[kind].items()]

@@ -34,10 +34,12 @@ from attentest.explaining import named as methods_named
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.heads import HEADS
+from attentest.papers import PAPERS, paper_in
 from attentest.readings.thresholds import THRESHOLDS
 from attentest.runs.presets import PRESETS, preset
 from attentest.store.folder import find_run
 from attentest.store.query import query
+from attentest.studies.study import read_study
 from attentest.training.loop import Training
 from attentest.words import words_of
 
@@ -122,7 +124,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=named)
 def test_the_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of a page run one after the other, as a reader would; tests that they define are called."""
+    """The blocks of a page run one after the other, as a reader would; tests that they define are called.
+
+    Blocks that name a file are written first, and a paper among them is found.
+    """
+    for block in blocks(page, "toml", "csv"):
+        for name in block.info[1:]:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(block.code, encoding="utf-8")
+    for about in folder.glob("*/paper.toml"):
+        monkeypatch.setitem(PAPERS.own, about.parent.name, paper_in(about.parent))
+        assert all(map(read_study, PAPERS[about.parent.name].studies()))
     module = type(sys)("page")
     monkeypatch.setitem(sys.modules, "page", module)
     for block in blocks(page, "python"):

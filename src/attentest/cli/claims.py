@@ -105,8 +105,7 @@ def print_claims(
         from attentest.report.claims.page import write_claims_page
         from attentest.studies.record import finished_cells
 
-        drawn = figures_of(loaded.paper, finished_cells(runs, paper)) if first is not None else ()
-        write_claims_page(view, page, came_from, first, drawn)
+        write_claims_page(view, page, came_from, first, figures_of(loaded.paper, finished_cells(runs, paper)))
     if as_json:
         typer.echo(json.dumps([row_of(outcome) for outcome in outcomes], ensure_ascii=False, indent=1))
         return

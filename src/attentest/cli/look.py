@@ -66,7 +66,7 @@ def _query(folder: object, sql: str, as_json: bool) -> None:
 
 KINDS = (
     *("corpora", "encoders", "attentions", "decoders", "heads", "tokenizers"),
-    *("explainers", "interactions", "challenges", "presets", "runs"),
+    *("explainers", "interactions", "challenges", "presets", "papers", "runs"),
 )
 #: What a model is made of.
 PARTS = ("encoders", "attentions", "decoders", "heads")
@@ -79,7 +79,7 @@ def list_(
     runs: o.Runs = Path("runs"),
     as_json: o.Json = False,
 ) -> None:
-    """List what there is: corpora, parts of models, explainers, challenges, runs."""
+    """List what there is: corpora, parts of models, explainers, challenges, papers, runs."""
     if kind and kind not in (*KINDS, "models"):
         raise UnknownName("kind of thing", kind, (*KINDS, "models"))
     from attentest.catalogue import catalogue

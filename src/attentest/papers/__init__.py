@@ -15,7 +15,7 @@ from types import ModuleType
 from attentest.papers.checked import built, tables
 from attentest.registry import Table
 
-__all__ = ["PAPERS", "Paper"]
+__all__ = ["PAPERS", "Paper", "paper_in"]
 
 ABOUT = "paper.toml"
 
@@ -53,7 +53,8 @@ class Paper(About):
         return sorted(self.folder.glob("study*.toml"))
 
 
-def _in(folder: Path, package: str) -> Paper:
+def paper_in(folder: Path, package: str = "") -> Paper:
+    """The paper of a folder."""
     file = f"papers/{folder.name}/{ABOUT}"
     about = built(About, tables((folder / ABOUT).read_text("utf-8"), file), file, "the file")
     return Paper(**vars(about), folder=folder, package=package)
@@ -61,12 +62,14 @@ def _in(folder: Path, package: str) -> Paper:
 
 def _of_package(module: ModuleType) -> Paper:
     """The paper whose folder another package names."""
-    return _in(Path(module.__path__[0]), module.__name__)
+    return paper_in(Path(module.__path__[0]), module.__name__)
 
 
 def _found() -> dict[str, Paper]:
     """The papers of attentest itself, by year."""
-    here = [_in(file.parent, f"{__name__}.{file.parent.name}") for file in Path(__file__).parent.glob(f"*/{ABOUT}")]
+    here = [
+        paper_in(file.parent, f"{__name__}.{file.parent.name}") for file in Path(__file__).parent.glob(f"*/{ABOUT}")
+    ]
     return {paper.name: paper for paper in sorted(here, key=lambda paper: (paper.year, paper.name))}
 
 

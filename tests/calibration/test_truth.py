@@ -12,7 +12,7 @@ from attentest.calibration.hand_built import Mechanism, built
 from attentest.calibration.intervention import Interviewer, log_odds
 from attentest.calibration.mechanisms import At, Gathered, Leaked, OnDeciding, OnOthers, Own, Uniform
 from attentest.calibration.shapley import all_sets_values, exact_values, sampled_values
-from attentest.calibration.truth import held_share, truth_of
+from attentest.calibration.truth import truth_of
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.data.worlds.composed import Conjunction, Negation, Order
@@ -72,24 +72,6 @@ def test_groups_of_units_are_put_back_together():
 def test_too_many_sets_are_refused():
     with pytest.raises(ValueError, match="too many"):
         exact_values(game, OWN, np.array([2, 3, 2, 9999]), [0, 1, 2, 3])
-
-
-@pytest.mark.parametrize("weights", [[0.5, 0.2, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.1, 0.4, 0.4, 0.1]])
-@pytest.mark.parametrize("top", [1, 2, 3])
-def test_ties_hold_what_they_would_over_all_ways_to_break_them(weights, top):
-    mass = np.array([3.0, 0.0, 1.0, 2.0])
-    shares = [
-        mass[sorted(range(4), key=lambda place: (-weights[place], order.index(place)))[:top]].sum() / 6
-        for order in permutations(range(4))
-    ]
-    best, blind = np.sort(mass)[::-1][:top].sum() / 6, top / 4
-    assert held_share(np.array(weights), mass, top) == pytest.approx((np.mean(shares) - blind) / (best - blind))
-
-
-def test_there_is_no_share_where_nothing_mattered_or_all_did_alike():
-    assert np.isnan(held_share(np.array([0.5, 0.5]), np.zeros(2), 1))
-    assert np.isnan(held_share(np.array([0.9, 0.1]), np.ones(2), 1))
-    assert np.isnan(held_share(np.array([0.9, 0.1]), np.array([1.0, 0.0]), 2))
 
 
 def model(mechanism, world, **about):

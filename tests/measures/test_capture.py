@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attentest.measures.capture import captured
+from attentest.measures.capture import captured, deciding, held_share
 
 
 def slow(choosing: list[float], effect: list[float], k: int) -> float:
@@ -56,3 +57,25 @@ def test_blind_choices_capture_nothing_on_average():
     assert float(captured(blind, effect, torch.ones(20_000, 12, dtype=torch.bool), 3).mean()) == pytest.approx(
         0, abs=0.01
     )
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.2, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.1, 0.4, 0.4, 0.1]])
+@pytest.mark.parametrize("top", [1, 2, 3])
+def test_ties_hold_what_they_would_over_all_ways_to_break_them(weights, top):
+    mass = np.array([3.0, 0.0, 1.0, 2.0])
+    shares = [
+        mass[sorted(range(4), key=lambda place: (-weights[place], order.index(place)))[:top]].sum()
+        for order in permutations(range(4))
+    ]
+    best, blind = np.sort(mass)[::-1][:top].sum(), top / 4 * mass.sum()
+    # Padding holds nothing, whatever stands there.
+    padded = torch.tensor([[*weights, 0.9]]), torch.tensor([[*mass, 7.0]]), torch.tensor([[True] * 4 + [False]])
+    found = held_share(*padded, torch.tensor([top]))
+    assert float(found) == pytest.approx((np.mean(shares) - blind) / (best - blind))
+
+
+def test_nothing_is_held_where_nothing_mattered_or_all_did_alike_or_all_are_chosen():
+    mask = torch.ones(3, 2, dtype=torch.bool)
+    mass = torch.tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+    assert held_share(torch.rand(3, 2), mass, mask, torch.tensor([1, 1, 2])).isnan().all()
+    assert deciding(mass, 0.1).tolist() == [0, 2, 1]

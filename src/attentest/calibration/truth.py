@@ -21,9 +21,10 @@ from attentest.calibration.intervention import Interviewer, log_odds
 from attentest.calibration.shapley import UnitValues, Worth, all_sets_values, sampled_values
 from attentest.data.vocabulary import Vocabulary
 from attentest.data.worlds.text import Text
+from attentest.measures.capture import deciding, held_share
 from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
 
-__all__ = ["Truth", "held_share", "truth_of", "word_values"]
+__all__ = ["Truth", "truth_of", "word_values"]
 
 #: A unit decides if it mattered at least this share of what the most important one did.
 DECIDES = 0.1
@@ -50,29 +51,6 @@ class Truth:
     def means(self) -> dict[str, float]:
         """Each over the texts that could be judged."""
         return {name: float(np.nanmean(values)) for name, values in vars(self).items()}
-
-
-def held_share(weights: np.ndarray, mass: np.ndarray, top: int) -> float:
-    """How much of the mass the ``top`` highest weights hold, between a blind choice (0) and the best (1).
-
-    Equal weights share what they hold in expectation. Not a number where every choice is as good.
-    """
-    total = mass.sum()
-    if total <= 0 or not 0 < top < len(mass):
-        return float("nan")
-    best = np.sort(mass)[::-1][:top].sum() / total
-    blind = top / len(mass)
-    if best - blind < 1e-9:
-        return float("nan")
-    return float((_held(weights, mass, top) / total - blind) / (best - blind))
-
-
-def _held(weights: np.ndarray, mass: np.ndarray, top: int) -> float:
-    order = np.argsort(-weights, kind="stable")
-    edge = weights[order[top - 1]]
-    above, tied = weights > edge, weights == edge
-    left = top - above.sum()
-    return float(mass[above].sum() + left * mass[tied].mean())
 
 
 def word_values(
@@ -120,15 +98,16 @@ def _truth(asked: Interviewer, orders: int, random: np.random.Generator) -> tupl
         if len(group) == 1:
             mass[group[0]] = share
     by_unit = _by_unit(asked.text, weights[1:-1])
-    top = _deciding(mass)
-    words = held_share(by_unit, mass, top)
+    words, top = _held(by_unit, mass)
     one = words * (1 - _without(asked, np.argsort(-by_unit, kind="stable")[:top], random)) if top else float("nan")
     return words, _states_held(asked, reading, weights, orders, random), one
 
 
-def _deciding(mass: np.ndarray) -> int:
-    """How many decide."""
-    return int((mass >= DECIDES * mass.max()).sum()) if mass.max() > 0 else 0
+def _held(weights: np.ndarray, mass: np.ndarray) -> tuple[float, int]:
+    """How much of the mass the highest weights hold, as many as decide; and how many these are."""
+    chosen, each = torch.from_numpy(weights)[None], torch.from_numpy(mass)[None]
+    top = deciding(each, DECIDES)
+    return float(held_share(chosen, each, torch.ones_like(each, dtype=torch.bool), top)), int(top)
 
 
 def _without(asked: Interviewer, units: np.ndarray, random: np.random.Generator, draws: int = 64) -> float:
@@ -171,7 +150,7 @@ def _states_held(
     mass = found.mass
     if mass.max() <= ROUNDING * max(1.0, float(each.abs().max())):
         return float("nan")
-    return held_share(weights[1:-1], mass, _deciding(mass))
+    return _held(weights[1:-1], mass)[0]
 
 
 def _says(reading: Reading) -> Tensor:

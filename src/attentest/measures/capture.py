@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-__all__ = ["captured"]
+__all__ = ["captured", "deciding", "held_share"]
 
 
 def captured(
@@ -37,3 +37,36 @@ def captured(
     room = best - chance
     defined = (lengths > 1) & (room > 1e-12 * best.abs())
     return torch.where(defined, (chosen - chance) / room.where(defined, 1.0), math.nan)
+
+
+def deciding(mass: Float[Tensor, "batch token"], share: float) -> Int[Tensor, " batch"]:
+    """How many tokens mattered at least this share of what the one that mattered most did; none where none did."""
+    most = mass.amax(-1, keepdim=True)
+    return ((mass >= share * most) & (most > 0)).sum(-1)
+
+
+def held_share(
+    choosing: Float[Tensor, "batch token"],
+    mass: Float[Tensor, "batch token"],
+    mask: Bool[Tensor, "batch token"],
+    top: Int[Tensor, " batch"],
+) -> Float[Tensor, " batch"]:
+    """How much of the mass the ``top`` highest tokens hold, between a blind choice (0) and the best (1).
+
+    Equal tokens hold what they do in expectation over all ways to break the tie. Undefined (NaN) where no token or
+    every token is chosen, or every choice is as good.
+    """
+    mass = mass.double().where(mask, 0.0)
+    scores = choosing.double().masked_fill(~mask, -math.inf)
+    lengths = mask.sum(-1)
+    last = (top - 1).clamp(min=0)[:, None]
+    edge = scores.sort(-1, descending=True).values.gather(-1, last)
+    above, tied = scores > edge, (scores == edge) & mask
+    left = top - above.sum(-1)
+    chosen = (mass * above).sum(-1) + left * (mass * tied).sum(-1) / tied.sum(-1).clamp(min=1)
+    within = torch.arange(mask.shape[-1], device=mask.device) < top[:, None]
+    best = mass.sort(-1, descending=True).values.where(within, 0.0).sum(-1)
+    blind = mass.sum(-1) * top / lengths.clamp(min=1)
+    room = best - blind
+    defined = (top > 0) & (top < lengths) & (room > 1e-9 * best)
+    return torch.where(defined, (chosen - blind) / room.where(defined, 1.0), math.nan)

@@ -1,0 +1,1 @@
+"""Importance: how much of what mattered do the top words of attention hold?"""

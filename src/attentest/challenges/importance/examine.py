@@ -1,0 +1,227 @@
+"""Importance: how much of what mattered do the top words of attention hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
+from attentest.errors import InputError
+from attentest.explainers.erasure import check_erasure, erased
+from attentest.explainers.perturbation.drops import output_of
+from attentest.measures.capture import deciding, held_share
+from attentest.measures.chance import uniforms
+from attentest.registry import name_in_words
+from attentest.store.findings import Measure
+
+__all__ = ["Importance"]
+
+#: A prediction that no word moves by more than this, in log-odds and as a share of the largest logit, is not judged.
+FLOOR = 1e-5
+
+
+@dataclass(frozen=True)
+class Importance(Challenge):
+    """Shapley values of words by sampling, and how much of them an explainer's top words hold.
+
+    Taking one word out says nothing where another says the same, and little of words that matter together. So words
+    are put back into an empty text in random orders, each order also backwards, and what each adds to the log-odds of
+    the predicted class, on average, is its Shapley value. Words decide that have at least `decides` of the
+    largest value; as many of the explainer's top words are taken, and `held` says how much of all values, for and
+    against, they hold: 0 is a blind choice, 1 the best. It does not depend on the temperature of the model.
+
+    Of long texts the `players` likeliest words are put back one by one, the others together. `sampled` is what the
+    values of half of the orders hold of those of the other half: what the best explanation could be seen to hold.
+    `alone` is what single words do when they are taken out of the whole text, over what all values add up to: far
+    below 1 where words are redundant.
+    """
+
+    name: ClassVar[str] = "importance"
+    question: ClassVar[str] = "How much of what mattered do attention's top words hold?"
+    reference: ClassVar[str] = "Shapley 1953; Castro et al. 2009; Štrumbelj & Kononenko 2010"
+    explainers: Annotated[tuple[str, ...], "The explainers whose top words are taken."] = ("attention",)
+    erasures: Annotated[
+        tuple[str, ...],
+        "Ways in which words are taken out: `delete`, or the unknown word (`mask`), zeros (`zero`) or the mean "
+        "embedding (`mean`) in their place; `zero_attention` takes states out.",
+    ] = ("delete", "mask")
+    orders: Annotated[int, "Random orders in which words are put back; half of them are the others backwards."] = 16
+    players: Annotated[int, "Words of a text that are put back one by one, at most."] = 24
+    texts: Annotated[int, "Texts that are drawn to be judged; 0: all."] = 200
+    decides: Annotated[float, "A word decides if it mattered this share of what the most important one did."] = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("explainers", "erasures"):
+            if not getattr(self, name):
+                raise InputError(f"importance: {name}=() must name at least one.")
+        for mode in self.erasures:
+            check_erasure(mode)
+        if self.orders < 4 or self.orders % 4:
+            raise InputError(f"importance: orders={self.orders} must be a multiple of 4.")
+        if self.players < 2:
+            raise InputError(f"importance: players={self.players} must be at least 2.")
+        if self.texts < 0:
+            raise InputError(f"importance: texts={self.texts} must be 0 (all) or more.")
+        if not 0 < self.decides < 1:
+            raise InputError(f"importance: decides={self.decides} must lie between 0 and 1.")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """For every explainer and way of taking words out, what is held; beside it what limits it."""
+        return tuple(self._measures())
+
+    def _measures(self) -> Iterator[Measure]:
+        for mode in self.erasures:
+            suffix, said = (f".{mode}", f" ({mode})") if len(self.erasures) > 1 else ("", "")
+            for name in self.explainers:
+                where, called = {"explainer": name, "erasure": mode}, name_in_words(name, self.explainers)
+                words = f"{called}: share of what mattered that its top words hold{said}"
+                yield Measure(f"{name}.held{suffix}", "held", "mean", words, where)
+            first = {"explainer": self.explainers[0], "erasure": mode}
+            for column, words in (
+                ("sampled", "what the best explanation can be seen to hold"),
+                ("deciding", "number of words that decide"),
+                ("alone", "what single words do, over what all do together"),
+            ):
+                yield Measure(f"{column}{suffix}", column, "mean", f"{words}{said}", first)
+
+    def examine(self, examination: Examination) -> pa.Table:
+        """One row per text, explainer and way of taking words out."""
+        return pa.concat_tables([self._under(examination, mode) for mode in self.erasures])
+
+    def _under(self, examination: Examination, mode: str) -> pa.Table:
+        drawn = self._drawn(examination)
+        values = _Values.of(examination, mode, drawn, self.orders, self.players)
+        mask = examination.mask & drawn[:, None]
+        mass = values.mean.abs()
+        top = deciding(mass, self.decides)
+        floor = FLOOR * examination.logits.abs().amax(-1).clamp(min=1.0)
+        still = mass.amax(-1) <= floor
+        sampled = held_share(
+            values.halves[0].abs(), values.halves[1].abs(), mask, deciding(values.halves[1].abs(), self.decides)
+        )
+        tables = []
+        for name in self.explainers:
+            held = held_share(examination.scores(name), mass, mask, top)
+            why = reasons(
+                (examination.single, "fewer than two tokens"),
+                ((~drawn).cpu().numpy(), "not drawn"),
+                (still.cpu().numpy(), "no word moves the prediction"),
+                (held.isnan().cpu().numpy(), "all words matter alike"),
+            )
+            judged = why.is_null().to_numpy(zero_copy_only=False)
+            columns = {
+                "row": pa.array(examination.rows),
+                "explainer": pa.array([name] * len(why), pa.string()),
+                "erasure": pa.array([mode] * len(why), pa.string()),
+                "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
+                "held": numbers(held, judged),
+                "sampled": numbers(sampled, judged),
+                "deciding": numbers(top.double(), judged),
+                "alone": numbers(values.alone, judged),
+                "not_judged": why,
+            }
+            tables.append(pa.table(columns))
+        return pa.concat_tables(tables)
+
+    def values(self, examination: Examination, mode: str) -> Float[Tensor, "batch token"]:
+        """The Shapley values of the texts that are drawn; zeros of the others."""
+        return _Values.of(examination, mode, self._drawn(examination), self.orders, self.players).mean
+
+    def _drawn(self, examination: Examination) -> Bool[Tensor, " batch"]:
+        """Which texts are judged: so many of all, by chance that is the text's own."""
+        total = examination.texts or len(examination.batch)
+        if not self.texts or total <= self.texts:
+            return torch.ones_like(examination.batch.labels, dtype=torch.bool)
+        chance = uniforms(examination.batch.keys, 1, 1, examination.seed, "importance/texts")[:, 0, 0]
+        return chance < self.texts / total
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Shapley values of items, those of either half of the orders, and what single items do beside them."""
+
+    mean: Float[Tensor, "batch token"]
+    halves: tuple[Float[Tensor, "batch token"], Float[Tensor, "batch token"]]
+    alone: Float[Tensor, " batch"]
+
+    @classmethod
+    def of(cls, examination: Examination, mode: str, drawn: Tensor, orders: int, players: int) -> _Values:
+        """Of the texts that are drawn; zeros of the others."""
+        mask = examination.mask & drawn[:, None]
+        width = mask.shape[1]
+        if not bool(mask.any()):
+            nothing = torch.zeros(mask.shape, dtype=torch.double, device=mask.device)
+            return cls(nothing, (nothing, nothing), nothing[:, 0])
+        single = mask[:, None] & ~torch.eye(width, dtype=torch.bool, device=mask.device)
+        whole = output_of(examination.logits, examination.reading.predicted, "margin")
+        effect = (whole[:, None] - _worth(examination, mode, single, drawn)).nan_to_num().where(mask, 0.0)
+        group = _players(examination, mode, effect, mask, drawn, players)
+        gains = _gains(examination, mode, group, mask, drawn, orders)
+        # Forwards and backwards of one order stand together: a half has both of each of its orders.
+        first, second = gains[:, : orders // 2].mean(1), gains[:, orders // 2 :].mean(1)
+        mean = (first + second) / 2
+        alone = effect.abs().sum(-1) / mean.abs().sum(-1)
+        return cls(mean, (first, second), alone)
+
+
+def _worth(examination: Examination, mode: str, keep: Bool[Tensor, "batch set token"], drawn: Tensor) -> Tensor:
+    """The log-odds of the predicted class when only these items are left; of an empty text, with unknown words."""
+    keep = torch.where(drawn[:, None, None], keep, examination.mask[:, None])
+    about = examination.subject, examination.batch, examination.reading
+    logits = erased(*about, keep, mode, examination.known(mode) if mode != "zero_attention" else None)
+    empty = ~keep.any(-1)
+    if bool((empty & logits.isnan().any(-1)).any()):
+        nothing = erased(*about, torch.zeros_like(keep[:, :1]), "mask", examination.known("mask"))
+        logits = torch.where(empty[..., None], nothing, logits)
+    return output_of(logits, examination.reading.predicted, "margin")
+
+
+def _players(
+    examination: Examination, mode: str, effect: Tensor, mask: Tensor, drawn: Tensor, players: int
+) -> Int[Tensor, "batch token"]:
+    """The number of the player that each item is, or −1; the last player is all that are none by themselves."""
+    width = mask.shape[1]
+    if int(mask.sum(-1).max()) <= players:
+        return torch.where(mask, mask.cumsum(-1) - 1, -1)
+    only = mask[:, None] & torch.eye(width, dtype=torch.bool, device=mask.device)
+    said = _worth(examination, mode, only, drawn)
+    none = _worth(examination, mode, torch.zeros_like(only[:, :1]), drawn)
+    weights = examination.weights.where(mask, 0.0)
+    ranks = [
+        score.masked_fill(~mask, -torch.inf).argsort(dim=-1, descending=True, stable=True).argsort(-1)
+        for score in (weights, effect.abs(), (said - none).abs())
+    ]
+    best = torch.stack(ranks).amin(0).masked_fill(~mask, width).double()
+    place = best.argsort(dim=-1, stable=True).argsort(-1)
+    crowded = mask.sum(-1, keepdim=True) > players
+    return torch.where(mask, torch.where(crowded, place.clamp(max=players), mask.cumsum(-1) - 1), -1)
+
+
+def _gains(
+    examination: Examination, mode: str, group: Int[Tensor, "batch token"], mask: Tensor, drawn: Tensor, orders: int
+) -> Float[Tensor, "batch order token"]:
+    """What each item adds when it is put back, in every order; what a group adds is shared among its items."""
+    count = int(group.max()) + 1
+    real = torch.arange(count, device=group.device) <= group.amax(-1, keepdim=True)
+    chance = uniforms(examination.batch.keys, orders // 2, count, examination.seed, "importance/orders")
+    ways = []
+    for sign in (1.0, -1.0):
+        rank = (sign * chance).masked_fill(~real[:, None], torch.inf).argsort(-1).argsort(-1)
+        ways.append(rank)
+    rank = torch.stack(ways, dim=2).flatten(1, 2)
+    of_item = rank.gather(-1, group.clamp(min=0)[:, None].expand(-1, orders, -1))
+    step = torch.arange(count + 1, device=group.device)[None, None, :, None]
+    keep = (of_item[:, :, None] < step) & mask[:, None, None]
+    worth = _worth(examination, mode, keep.flatten(1, 2), drawn).unflatten(1, keep.shape[1:3])
+    gain = worth.diff(dim=-1).gather(-1, of_item)
+    sizes = torch.zeros_like(real, dtype=torch.double).scatter_add(-1, group.clamp(min=0), mask.double())
+    shared = sizes.gather(-1, group.clamp(min=0)).clamp(min=1.0)
+    each: Tensor = (gain / shared[:, None]).where(mask[:, None], 0.0).nan_to_num()
+    return each

@@ -1,0 +1,136 @@
+"""Importance: Shapley values against their definition, and what attention's top words hold of them."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+
+from attentest.calibration.hand_built import Mechanism, built
+from attentest.calibration.mechanisms import At, Gathered, OnDeciding, OnOthers, Own
+from attentest.challenges import CHALLENGES
+from attentest.challenges.challenge import Examination
+from attentest.challenges.importance.examine import Importance
+from attentest.data.batches import Encoded
+from attentest.data.vocabulary import Vocabulary
+from attentest.data.worlds.simple import AnyOf, Keyword, Majority
+from attentest.errors import InputError
+
+SMALL = {"train": 100, "dev": 10, "test": 30}
+
+
+def examination(mechanism=None, world=None, texts=12, total=None, **about):
+    world = world or Majority(**SMALL)
+    corpus = world.load()
+    vocabulary = Vocabulary.from_split(corpus["train"])
+    subject = built(mechanism or Mechanism(Own(), OnDeciding()), world, vocabulary, **about)
+    batch = Encoded.of(corpus["test"], vocabulary).batch(np.arange(texts))
+    tokens = corpus["test"].table["tokens"].chunk(0).slice(0, texts)
+    return Examination(subject, batch, subject.read(batch), 0, tokens, texts=total)
+
+
+def mean(table, column="held", erasure="delete"):
+    frame = table.to_pandas()
+    return frame[frame["erasure"] == erasure][column].mean()
+
+
+def literal(asked, mode):
+    """Shapley values of the first text's words, over all orders, one text at a time."""
+    subject, batch = asked.subject, asked.batch[:1]
+    places = batch.mask[0].nonzero()[:, 0].tolist()
+    target = int(asked.reading.predicted[0])
+
+    def worth(kept):
+        ids = batch.text.tokens[0].clone()
+        unknown = 1
+        if mode == "mask" or not kept:
+            ids[[place for place in places if place not in kept]] = unknown
+            mask = batch.mask
+        else:
+            chosen = [0, *sorted(kept), int(batch.text.lengths[0]) - 1]
+            ids, mask = ids[chosen], batch.mask[:, chosen]
+        text = type(batch.text)(ids[None], torch.tensor([len(ids)]), mask)
+        logits = subject.read(batch.with_text(text)).logits[0].double()
+        others = logits[torch.arange(len(logits)) != target].logsumexp(0)
+        return float(logits[target] - others)
+
+    values = dict.fromkeys(places, 0.0)
+    orders = list(permutations(places))
+    for order in orders:
+        kept: list[int] = []
+        before = worth(kept)
+        for place in order:
+            kept.append(place)
+            after = worth(kept)
+            values[place] += (after - before) / len(orders)
+            before = after
+    return np.array([values[place] for place in places])
+
+
+@pytest.mark.parametrize("mode", ["delete", "mask"])
+def test_many_orders_come_to_shapley_s_values(mode):
+    asked = examination(world=Keyword(**SMALL, length=4), texts=1, mechanism=Mechanism(Own(), OnDeciding(sharp=1.0)))
+    true = literal(asked, mode)
+    values = Importance(orders=2000).values(asked, mode)
+    assert values[0][asked.mask[0]].numpy() == pytest.approx(true, abs=0.05)
+
+
+@pytest.mark.parametrize("world", [Majority(**SMALL), AnyOf(**SMALL), Majority(**SMALL, votes=5, length=60)], ids=str)
+def test_attention_on_what_decides_holds_it_and_attention_elsewhere_does_not(world):
+    on = Importance().examine(examination(Mechanism(Own(), OnDeciding()), world))
+    off = Importance().examine(examination(Mechanism(Own(), OnOthers()), world))
+    aggregator = Importance().examine(examination(Mechanism(Gathered("last"), At("last")), world))
+    for erasure in ("delete", "mask"):
+        assert mean(on, erasure=erasure) > 0.8
+        assert mean(off, erasure=erasure) < 0.15
+        assert mean(aggregator, erasure=erasure) < 0.15
+    assert mean(on, "sampled", "mask") > 0.8
+
+
+def test_single_words_do_little_where_others_say_the_same():
+    redundant = Importance().examine(examination(world=AnyOf(**SMALL), bend=lambda said: torch.tanh(8 * said)))
+    assert mean(redundant, "alone") < 0.5
+    assert mean(redundant) > 0.8
+
+
+def test_temperature_changes_nothing():
+    cool, hot = (Importance().examine(examination(scale=scale)) for scale in (0.3, 30.0))
+    assert mean(cool) == pytest.approx(mean(hot), abs=1e-6)
+
+
+def test_a_text_s_value_does_not_depend_on_its_batch():
+    whole = Importance().examine(examination(texts=12)).to_pandas()
+    alone = Importance().examine(examination(texts=5)).to_pandas()
+    held = [frame[frame["erasure"] == "mask"]["held"].to_numpy()[:5] for frame in (whole, alone)]
+    assert held[0] == pytest.approx(held[1])
+
+
+def test_states_are_asked_by_taking_their_weight():
+    states = Importance(erasures=("zero_attention",))
+    aggregator = states.examine(examination(Mechanism(Gathered("last"), At("last"))))
+    assert mean(aggregator, erasure="zero_attention") > 0.9
+
+
+def test_of_many_texts_some_are_drawn_and_the_others_counted():
+    table = Importance(texts=10, erasures=("mask",)).examine(examination(texts=30, total=30)).to_pandas()
+    drawn = table["not_judged"].isna().sum()
+    assert 3 <= drawn <= 20
+    assert (table["not_judged"] == "not drawn").sum() == 30 - drawn
+    none = Importance(texts=1, erasures=("mask",)).examine(examination(texts=1, total=10**6)).to_pandas()
+    assert none["not_judged"].tolist() == ["not drawn"]
+
+
+def test_a_prediction_that_no_word_moves_is_not_judged():
+    table = Importance().examine(examination(scale=0.0)).to_pandas()
+    assert set(table["not_judged"]) == {"no word moves the prediction"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["orders=6", "players=1", "texts=-1", "decides=1.0", "erasures=()", "explainers=()", "erasures=('shred',)"],
+)
+def test_parameters_that_cannot_be_are_refused(text):
+    with pytest.raises(InputError):
+        CHALLENGES.parse(f"importance({text})")

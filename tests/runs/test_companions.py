@@ -18,7 +18,7 @@ from attentest.runs.model import train
 from attentest.store.folder import RunFolder, find_run, runs_in
 from attentest.store.summary import estimate
 from attentest.studies.cell import describe_cell
-from attentest.studies.conduct import conduct, tasks_of
+from attentest.studies.conduct import conduct, jobs_of
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.plan import plan
 from attentest.training.checkpoints import load_network
@@ -87,7 +87,7 @@ def test_an_audit_trains_them_itself_and_finds_the_same(undisturbed, run, tmp_pa
 
 def test_what_is_trained_is_not_trained_again(undisturbed, run, tmp_path):
     planned = plan(made_up_study(tmp_path, TEXT), undisturbed)
-    assert tasks_of(planned, undisturbed, "cpu", retry_failed=True) == []
+    assert jobs_of(planned, undisturbed, "cpu", retry_failed=True) == []
     more = replace(run, limit=30)
     before = {path.name for path in undisturbed.iterdir()}
     execute(more, undisturbed)
@@ -96,7 +96,7 @@ def test_what_is_trained_is_not_trained_again(undisturbed, run, tmp_path):
 
 def test_what_comes_first_is_started_first(run, tmp_path):
     planned = plan(made_up_study(tmp_path, TEXT), tmp_path / "runs")
-    order = [task.companion for task in tasks_of(planned, tmp_path / "runs", "cpu", retry_failed=False)]
+    order = [job.companion for job in jobs_of(planned, tmp_path / "runs", "cpu", retry_failed=False)]
     assert order[-1] is None
     places = {companion: place for place, companion in enumerate(order)}
     for companion in order[:-1]:

@@ -15,22 +15,22 @@ from typing import Any
 from attentest.errors import InputError
 from attentest.progress import Progress
 from attentest.store.atomic import write_text
-from attentest.studies.engine import Task, Watch, Work
+from attentest.studies.engine import Job, Watch, Work
 
 
-def tasks_in(root: Path, count: int = 4, **special: Mapping[str, Any]) -> list[Task]:
+def jobs_in(root: Path, count: int = 4, **special: Mapping[str, Any]) -> list[Job]:
     """``t0``, ``t1``, …; ``t2={"die": 1}`` tells one of them what to do."""
     return [
-        Task(f"t{i}", f"cell {i}", {"number": i, **special.get(f"t{i}", {})}, str(root / "runs")) for i in range(count)
+        Job(f"t{i}", f"cell {i}", {"number": i, **special.get(f"t{i}", {})}, str(root / "runs")) for i in range(count)
     ]
 
 
-def cheap_work(task: Task, progress: Progress) -> None:
+def cheap_work(job: Job, progress: Progress) -> None:
     """Three files, each a stage that is not computed twice, and a sum that one thread decides."""
     import torch
 
-    told = task.choices
-    folder = Path(task.root) / task.id
+    told = job.choices
+    folder = Path(job.root) / job.id
     (folder / "stages").mkdir(parents=True, exist_ok=True)
     with progress.stage("Working", 3) as tick:
         for step in range(3):
@@ -39,14 +39,14 @@ def cheap_work(task: Task, progress: Progress) -> None:
                 time.sleep(told.get("sleep", 0) / 3)
                 if step == 1:
                     _obey(told, folder)
-                write_text(target, hashlib.sha256(f"{task.id} {step}".encode()).hexdigest())
+                write_text(target, hashlib.sha256(f"{job.id} {step}".encode()).hexdigest())
             tick(1, step=step, loss=1 / (step + 1))
     generator = torch.Generator().manual_seed(told["number"])
     numbers = torch.randn(300_000, generator=generator).sum().item()
     write_text(
-        folder / "run.json", json.dumps({"id": task.id, "sum": numbers.hex(), "threads": torch.get_num_threads()})
+        folder / "run.json", json.dumps({"id": job.id, "sum": numbers.hex(), "threads": torch.get_num_threads()})
     )
-    progress.say(f"{task.id} is done")
+    progress.say(f"{job.id} is done")
 
 
 def _obey(told: Mapping[str, Any], folder: Path) -> None:
@@ -63,7 +63,7 @@ def _obey(told: Mapping[str, Any], folder: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def chatty_work(task: Task, progress: Progress) -> None:
+def chatty_work(job: Job, progress: Progress) -> None:
     """Ticks as fast as it can for half a second, with lines between."""
     until = time.monotonic() + 0.5
     with progress.stage("Counting", 10**9) as tick:
@@ -73,11 +73,11 @@ def chatty_work(task: Task, progress: Progress) -> None:
         progress.say(f"line {number}")
 
 
-def surroundings_work(task: Task, progress: Progress) -> None:
+def surroundings_work(job: Job, progress: Progress) -> None:
     """Writes down what the worker sees of its machine."""
-    folder = Path(task.root) / task.id
+    folder = Path(job.root) / job.id
     folder.mkdir(parents=True, exist_ok=True)
-    time.sleep(task.choices.get("sleep", 0))
+    time.sleep(job.choices.get("sleep", 0))
     seen = {name: os.environ.get(name) for name in ("CUDA_VISIBLE_DEVICES", "ATTENTEST_DATA", "OMP_NUM_THREADS")}
     write_text(folder / "seen.json", json.dumps({**seen, "folder": os.getcwd(), "pid": os.getpid()}))
 
@@ -88,33 +88,33 @@ class Recorder:
     def __init__(self) -> None:
         self.heard: list[tuple[str, str, Any]] = []
 
-    def started(self, task: Task, where: str) -> None:
-        self.heard.append((task.id, "started", where))
+    def started(self, job: Job, where: str) -> None:
+        self.heard.append((job.id, "started", where))
 
-    def moved(self, task: Task, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
-        self.heard.append((task.id, "moved", (stage, done, total, dict(figures))))
+    def moved(self, job: Job, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
+        self.heard.append((job.id, "moved", (stage, done, total, dict(figures))))
 
-    def said(self, task: Task, line: str) -> None:
-        self.heard.append((task.id, "said", line))
+    def said(self, job: Job, line: str) -> None:
+        self.heard.append((job.id, "said", line))
 
-    def ended(self, task: Task, error: str | None) -> None:
-        self.heard.append((task.id, "ended", error))
+    def ended(self, job: Job, error: str | None) -> None:
+        self.heard.append((job.id, "ended", error))
 
-    def of(self, kind: str, task: str | None = None) -> list[Any]:
-        return [about for id_, what, about in self.heard if what == kind and task in (None, id_)]
+    def of(self, kind: str, job: str | None = None) -> list[Any]:
+        return [about for id_, what, about in self.heard if what == kind and job in (None, id_)]
 
     @property
     def errors(self) -> dict[str, str | None]:
         return {id_: about for id_, what, about in self.heard if what == "ended"}
 
 
-def heard_from(engine: Any, tasks: list[Task], work: Work = cheap_work, watch: Watch | None = None) -> Recorder:
-    """Run the tasks; every one starts before anything else is heard of it, and ends once, last."""
+def heard_from(engine: Any, jobs: list[Job], work: Work = cheap_work, watch: Watch | None = None) -> Recorder:
+    """Run the jobs; every one starts before anything else is heard of it, and ends once, last."""
     recorder = watch or Recorder()
-    engine.run(tasks, work, recorder)
+    engine.run(jobs, work, recorder)
     assert isinstance(recorder, Recorder)
-    for task in tasks:
-        kinds = [what for id_, what, _ in recorder.heard if id_ == task.id]
+    for job in jobs:
+        kinds = [what for id_, what, _ in recorder.heard if id_ == job.id]
         assert kinds[0] == "started"
         assert kinds[-1] == "ended"
         assert kinds.count("ended") == 1

@@ -47,12 +47,12 @@ class Silence:
         self.errors: dict[str, str | None] = {}
         self.stages: set[str] = set()
 
-    def started(self, task, where) -> None: ...
+    def started(self, job, where) -> None: ...
 
-    def moved(self, task, stage, done, total, figures) -> None:
+    def moved(self, job, stage, done, total, figures) -> None:
         self.stages.add(stage)
 
-    def said(self, task, line) -> None: ...
+    def said(self, job, line) -> None: ...
 
-    def ended(self, task, error) -> None:
-        self.errors[task.label] = error
+    def ended(self, job, error) -> None:
+        self.errors[job.label] = error

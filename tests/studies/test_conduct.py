@@ -14,7 +14,7 @@ import pytest
 from tests.studies.made_up_study import TEXT, Silence, bytes_of_all, made_up_study
 
 from attentest.runs import model as stages
-from attentest.studies.conduct import conduct, tasks_of
+from attentest.studies.conduct import conduct, jobs_of
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.plan import costs, plan
 from attentest.studies.record import finished_cells, recorded
@@ -46,7 +46,7 @@ def test_a_finished_cell_is_never_computed_twice(undisturbed, tmp_path):
     study = made_up_study(tmp_path)
     planned = plan(study, undisturbed)
     assert {cell.state for cell in planned} == {"done"}
-    assert tasks_of(planned, undisturbed, "cpu", retry_failed=True) == []
+    assert jobs_of(planned, undisturbed, "cpu", retry_failed=True) == []
 
 
 def test_a_cell_that_asks_more_computes_only_what_is_new(undisturbed, tmp_path):

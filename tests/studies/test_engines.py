@@ -15,8 +15,8 @@ from tests.studies.cheap_work import (
     files_below,
     gone_within,
     heard_from,
+    jobs_in,
     processes_in_session,
-    tasks_in,
 )
 
 from attentest.errors import InputError, UnknownName
@@ -27,9 +27,9 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes i
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory) -> dict[str, bytes]:
-    """What six tasks leave when nothing disturbs them."""
+    """What six jobs leave when nothing disturbs them."""
     root = tmp_path_factory.mktemp("undisturbed")
-    heard_from(InProcess(), tasks_in(root, 6))
+    heard_from(InProcess(), jobs_in(root, 6))
     files = files_below(root)
     assert len(files) == 24
     return files
@@ -51,22 +51,22 @@ def driver(tmp_path: Path, body: str) -> subprocess.Popen[str]:
 DRIVER = """
     import sys
     from pathlib import Path
-    from tests.studies.cheap_work import Recorder, cheap_work, tasks_in
+    from tests.studies.cheap_work import Recorder, cheap_work, jobs_in
     from attentest.studies.engines import Processes
 
     class Loud(Recorder):
-        def started(self, task, where):
-            print(task.id, flush=True)
+        def started(self, job, where):
+            print(job.id, flush=True)
 
     if __name__ == "__main__":
         slow = {{f"t{{i}}": {{"sleep": {sleep}}} for i in range(6)}}
-        Processes(2).run(tasks_in(Path({root!r}), 6, **slow), cheap_work, Loud())
+        Processes(2).run(jobs_in(Path({root!r}), 6, **slow), cheap_work, Loud())
 """
 
 
 @pytest.mark.slow
 def test_processes_leave_the_same_files_whatever_their_number_and_the_order(tmp_path, expected):
-    recorder = heard_from(Processes(3), tasks_in(tmp_path, 6)[::-1])
+    recorder = heard_from(Processes(3), jobs_in(tmp_path, 6)[::-1])
     assert files_below(tmp_path) == expected
     assert set(recorder.errors.values()) == {None}
     assert set(recorder.of("started")) <= {f"worker {i + 1}" for i in range(3)}
@@ -75,7 +75,7 @@ def test_processes_leave_the_same_files_whatever_their_number_and_the_order(tmp_
 def test_every_cell_computes_on_one_thread_and_the_driver_keeps_its_own(tmp_path, expected):
     torch.set_num_threads(2)
     try:
-        heard_from(InProcess(), tasks_in(tmp_path, 6))
+        heard_from(InProcess(), jobs_in(tmp_path, 6))
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(1)
@@ -85,16 +85,16 @@ def test_every_cell_computes_on_one_thread_and_the_driver_keeps_its_own(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", [InProcess(), Processes(1)], ids=["in_process", "processes"])
-def test_a_failed_task_gives_one_line_and_stops_nothing(tmp_path, expected, chosen):
-    tasks = tasks_in(tmp_path, 6, t1={"refuse": "No such\nthing."}, t3={"fail": "told\nto"})
-    recorder = heard_from(chosen, tasks)
+def test_a_failed_job_gives_one_line_and_stops_nothing(tmp_path, expected, chosen):
+    jobs = jobs_in(tmp_path, 6, t1={"refuse": "No such\nthing."}, t3={"fail": "told\nto"})
+    recorder = heard_from(chosen, jobs)
     assert recorder.errors == {f"t{i}": None for i in range(6)} | {"t1": "No such thing.", "t3": "ValueError: told to"}
     whole = {name: data for name, data in expected.items() if name.split("/")[1] not in ("t1", "t3")}
     assert {name: data for name, data in files_below(tmp_path).items() if name in whole} == whole
 
 
-def test_a_task_that_leaves_the_process_fails_and_the_study_goes_on(tmp_path):
-    assert heard_from(InProcess(), tasks_in(tmp_path, 3, t1={"exit": 3})).errors == {
+def test_a_job_that_leaves_the_process_fails_and_the_study_goes_on(tmp_path):
+    assert heard_from(InProcess(), jobs_in(tmp_path, 3, t1={"exit": 3})).errors == {
         "t0": None,
         "t1": "SystemExit: 3",
         "t2": None,
@@ -102,16 +102,16 @@ def test_a_task_that_leaves_the_process_fails_and_the_study_goes_on(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_task_of_a_killed_worker_is_tried_again_and_ends_the_same(tmp_path, expected):
-    recorder = heard_from(Processes(2), tasks_in(tmp_path, 6, t3={"die": 1}))
+def test_the_job_of_a_killed_worker_is_tried_again_and_ends_the_same(tmp_path, expected):
+    recorder = heard_from(Processes(2), jobs_in(tmp_path, 6, t3={"die": 1}))
     assert set(recorder.errors.values()) == {None}
     assert [len(recorder.of("started", f"t{i}")) for i in range(6)] == [1, 1, 1, 2, 1, 1]
     assert files_below(tmp_path) == expected
 
 
 @pytest.mark.slow
-def test_a_task_that_kills_every_worker_ends_with_their_exit_code_and_the_others_end_well(tmp_path):
-    recorder = heard_from(Processes(2, retries=1), tasks_in(tmp_path, 4, t1={"die": 99}, t2={"exit": 7}))
+def test_a_job_that_kills_every_worker_ends_with_their_exit_code_and_the_others_end_well(tmp_path):
+    recorder = heard_from(Processes(2, retries=1), jobs_in(tmp_path, 4, t1={"die": 99}, t2={"exit": 7}))
     assert recorder.errors["t0"] is recorder.errors["t3"] is None
     assert "died 2 times, last with exit code -9 (SIGKILL)" in recorder.errors["t1"]
     assert "exit code 7" in recorder.errors["t2"]
@@ -121,7 +121,7 @@ def test_a_task_that_kills_every_worker_ends_with_their_exit_code_and_the_others
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", [InProcess(), Processes(1)], ids=["in_process", "processes"])
 def test_progress_comes_ten_times_a_second_and_every_line_of_it_in_order(tmp_path, chosen):
-    recorder = heard_from(chosen, tasks_in(tmp_path, 1), chatty_work)
+    recorder = heard_from(chosen, jobs_in(tmp_path, 1), chatty_work)
     counted = [done for _, done, _, _ in recorder.of("moved")]
     assert 2 <= len(counted) <= 6
     assert counted == sorted(counted)
@@ -129,17 +129,17 @@ def test_progress_comes_ten_times_a_second_and_every_line_of_it_in_order(tmp_pat
 
 
 def test_a_stage_keeps_its_latest_figures(tmp_path):
-    recorder = heard_from(InProcess(), tasks_in(tmp_path, 1, t0={"sleep": 0.6}))
+    recorder = heard_from(InProcess(), jobs_in(tmp_path, 1, t0={"sleep": 0.6}))
     assert recorder.of("moved")[0] == ("Working", 0, 3, {})
     assert recorder.of("moved")[-1] == ("Working", 3, 3, {"step": 2, "loss": 1 / 3})
 
 
 def test_ctrl_c_passes_through_in_process(tmp_path):
-    def interrupted(task, progress):
+    def interrupted(job, progress):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        InProcess().run(tasks_in(tmp_path, 2), interrupted, heard_from(InProcess(), []))
+        InProcess().run(jobs_in(tmp_path, 2), interrupted, heard_from(InProcess(), []))
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_a_killed_driver_leaves_no_process_and_the_study_resumes(tmp_path, expec
         time.sleep(delay)
         killed.kill()
     assert gone_within(killed.pid, 5), processes_in_session(killed.pid)
-    heard_from(InProcess(), tasks_in(tmp_path, 6))
+    heard_from(InProcess(), jobs_in(tmp_path, 6))
     assert {n: d for n, d in files_below(tmp_path).items() if n != "driver.py"} == expected
 
 
@@ -190,9 +190,9 @@ def test_no_worker_outlives_a_study(tmp_path):
 def test_a_script_without_a_guard_is_told_to_have_one(tmp_path):
     body = f"""
         from pathlib import Path
-        from tests.studies.cheap_work import Recorder, cheap_work, tasks_in
+        from tests.studies.cheap_work import Recorder, cheap_work, jobs_in
         from attentest.studies.engines import Processes
-        Processes(1).run(tasks_in(Path({str(tmp_path)!r}), 1), cheap_work, Recorder())
+        Processes(1).run(jobs_in(Path({str(tmp_path)!r}), 1), cheap_work, Recorder())
     """
     with driver(tmp_path, body) as failing:
         _, said = failing.communicate(timeout=60)
@@ -201,7 +201,7 @@ def test_a_script_without_a_guard_is_told_to_have_one(tmp_path):
     assert '__name__ == "__main__"' in said
 
 
-def test_no_tasks_is_no_work(tmp_path):
+def test_no_jobs_is_no_work(tmp_path):
     for chosen in (InProcess(), Processes(2), RayCluster()):
         assert heard_from(chosen, []).heard == []
 

@@ -17,9 +17,9 @@ from tests.studies.cheap_work import (
     files_below,
     gone_within,
     heard_from,
+    jobs_in,
     processes_in_session,
     surroundings_work,
-    tasks_in,
 )
 
 from attentest.errors import InputError
@@ -34,29 +34,29 @@ pytestmark = [pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reas
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory) -> dict[str, bytes]:
     root = tmp_path_factory.mktemp("undisturbed")
-    heard_from(InProcess(), tasks_in(root, 6))
+    heard_from(InProcess(), jobs_in(root, 6))
     return files_below(root)
 
 
 class When(Recorder):
-    """Does something once a task is heard of on a node."""
+    """Does something once a job is heard of on a node."""
 
     def __init__(self, where: str, act) -> None:
         super().__init__()
         self.where, self.act, self.acted = where, act, False
 
-    def started(self, task, where) -> None:
-        super().started(task, where)
+    def started(self, job, where) -> None:
+        super().started(job, where)
         if not self.acted and where.startswith(self.where):
             self.acted = True
-            self.act(task)
+            self.act(job)
 
 
 def test_two_nodes_leave_the_same_files_and_failures_stop_nothing(tmp_path, expected, ray_cluster):
     handler = signal.getsignal(signal.SIGTERM)
     told = {"t1": {"refuse": "No such\nthing."}, "t2": {"die": 99}, "t3": {"die": 1}}
     told |= {f"t{i}": {"sleep": 0.6} for i in (0, 4, 5)}
-    recorder = heard_from(RayCluster(ray_cluster.address, retries=1), tasks_in(tmp_path, 6, **told)[::-1])
+    recorder = heard_from(RayCluster(ray_cluster.address, retries=1), jobs_in(tmp_path, 6, **told)[::-1])
     assert "Its worker died 2 times (WorkerCrashedError)" in recorder.errors["t2"]
     assert recorder.errors | {"t2": None} == {f"t{i}": None for i in range(6)} | {"t1": "No such thing."}
     whole = {name: data for name, data in expected.items() if name.split("/")[1] not in ("t1", "t2")}
@@ -71,13 +71,13 @@ def test_two_nodes_leave_the_same_files_and_failures_stop_nothing(tmp_path, expe
 
 def test_cells_share_a_gpu_and_see_it_and_no_other(tmp_path, ray_cluster, monkeypatch):
     monkeypatch.setenv("ATTENTEST_DATA", "/somewhere/else")
-    tasks = tasks_in(tmp_path, 2)
+    jobs = jobs_in(tmp_path, 2)
     with connected(ray_cluster.address) as ray:  # a connection of the caller's own is used, and left as it was
-        recorder = heard_from(RayCluster(cpus=0.5, gpus=0.5), tasks, surroundings_work)
+        recorder = heard_from(RayCluster(cpus=0.5, gpus=0.5), jobs, surroundings_work)
         assert ray.is_initialized()
     assert recorder.of("started") == ["127.0.0.3, GPU 0"] * 2
-    for task in tasks:
-        seen = json.loads((tmp_path / "runs" / task.id / "seen.json").read_text())
+    for job in jobs:
+        seen = json.loads((tmp_path / "runs" / job.id / "seen.json").read_text())
         assert seen["CUDA_VISIBLE_DEVICES"] == "0"
         assert seen["ATTENTEST_DATA"] == "/somewhere/else"
         assert seen["OMP_NUM_THREADS"] == "1"
@@ -86,29 +86,29 @@ def test_cells_share_a_gpu_and_see_it_and_no_other(tmp_path, ray_cluster, monkey
 
 def test_what_no_node_can_give_is_refused_at_once(tmp_path, ray_cluster):
     with pytest.raises(InputError, match="No node of the Ray cluster has the 1 CPU and 2 GPU"):
-        RayCluster(ray_cluster.address, gpus=2.0).run(tasks_in(tmp_path, 1), surroundings_work, Recorder())
+        RayCluster(ray_cluster.address, gpus=2.0).run(jobs_in(tmp_path, 1), surroundings_work, Recorder())
 
 
 def test_ctrl_c_ends_a_study_on_ray_and_its_cells(tmp_path, ray_cluster):
-    def interrupt(task) -> None:
+    def interrupt(job) -> None:
         threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
 
     slow = {f"t{i}": {"sleep": 60} for i in range(3)}
     with pytest.raises(KeyboardInterrupt):
-        RayCluster(ray_cluster.address).run(tasks_in(tmp_path, 3, **slow), surroundings_work, When("", interrupt))
+        RayCluster(ray_cluster.address).run(jobs_in(tmp_path, 3, **slow), surroundings_work, When("", interrupt))
 
 
 DRIVER = """
     from pathlib import Path
-    from tests.studies.cheap_work import Recorder, cheap_work, tasks_in
+    from tests.studies.cheap_work import Recorder, cheap_work, jobs_in
     from attentest.studies.engines import RayCluster
 
     class Loud(Recorder):
-        def started(self, task, where):
-            print(task.id, flush=True)
+        def started(self, job, where):
+            print(job.id, flush=True)
 
     slow = {{f"t{{i}}": {{"sleep": {sleep}}} for i in range(6)}}
-    RayCluster({address!r}).run(tasks_in(Path({root!r}), 6, **slow), cheap_work, Loud())
+    RayCluster({address!r}).run(jobs_in(Path({root!r}), 6, **slow), cheap_work, Loud())
 """
 
 
@@ -127,23 +127,23 @@ def test_a_driver_killed_on_a_shared_cluster_stops_its_cells_and_the_study_resum
     with driver(tmp_path, ray_cluster.address, 60) as killed:
         assert killed.stdout.readline().startswith("t")
         killed.kill()
-    recorder = heard_from(RayCluster(ray_cluster.address), tasks_in(tmp_path, 6))
+    recorder = heard_from(RayCluster(ray_cluster.address), jobs_in(tmp_path, 6))
     assert set(recorder.errors.values()) == {None}
     assert files_below(tmp_path) == expected
 
 
-def test_the_tasks_of_a_killed_node_end_on_another_with_the_same_files(tmp_path, expected, ray_cluster):
-    # Long enough that a busy machine, which hears late of a start, still kills the node in the middle of a task.
+def test_the_jobs_of_a_killed_node_end_on_another_with_the_same_files(tmp_path, expected, ray_cluster):
+    # Long enough that a busy machine, which hears late of a start, still kills the node in the middle of a job.
     slow = {f"t{i}": {"sleep": 6} for i in range(6)}
     lost = []
 
-    def kill(task) -> None:
-        lost.append(task.id)
+    def kill(job) -> None:
+        lost.append(job.id)
         time.sleep(0.5)
         ray_cluster.kill_node()
 
     recorder = When("127.0.0.3", kill)
-    heard_from(RayCluster(ray_cluster.address), tasks_in(tmp_path, 6, **slow), watch=recorder)
+    heard_from(RayCluster(ray_cluster.address), jobs_in(tmp_path, 6, **slow), watch=recorder)
     assert set(recorder.errors.values()) == {None}
     assert recorder.of("started", lost[0])[-1] == "127.0.0.2"
     assert files_below(tmp_path) == expected
@@ -159,8 +159,8 @@ def test_a_node_without_the_runs_disk_sends_its_files_in_parts(tmp_path, expecte
     ray_nodes.kill_node()
     ray_nodes.add_node(hide=runs)
     try:
-        tasks = tasks_in(runs, 6, t4={"die": 1}, **{f"t{i}": {"sleep": 0.5} for i in (0, 1, 2, 3, 5)})
-        recorder = heard_from(RayCluster(ray_nodes.address), tasks)
+        jobs = jobs_in(runs, 6, t4={"die": 1}, **{f"t{i}": {"sleep": 0.5} for i in (0, 1, 2, 3, 5)})
+        recorder = heard_from(RayCluster(ray_nodes.address), jobs)
     finally:
         ray_nodes.kill_node()
     assert set(recorder.errors.values()) == {None}
@@ -178,7 +178,7 @@ def test_a_killed_driver_takes_its_own_cluster_along_and_the_study_resumes(tmp_p
         assert killed.stdout.readline().startswith("t")
         killed.kill()
     assert gone_within(killed.pid, 5), processes_in_session(killed.pid)
-    heard_from(RayCluster(workers=2), tasks_in(tmp_path, 6))
+    heard_from(RayCluster(workers=2), jobs_in(tmp_path, 6))
     assert files_below(tmp_path) == expected
     assert set(Path("/tmp").glob("attentest-ray-*")) <= before
 
@@ -195,7 +195,7 @@ def test_a_killed_driver_takes_its_own_cluster_along_and_the_study_resumes(tmp_p
 def test_an_address_without_a_cluster_is_named_at_once(tmp_path, address, said):
     began = time.monotonic()
     with pytest.raises(InputError) as raised:
-        RayCluster(address).run(tasks_in(tmp_path, 1), surroundings_work, Recorder())
+        RayCluster(address).run(jobs_in(tmp_path, 1), surroundings_work, Recorder())
     assert said in str(raised.value)
     assert time.monotonic() - began < 15
 
@@ -203,15 +203,15 @@ def test_an_address_without_a_cluster_is_named_at_once(tmp_path, address, said):
 def test_a_missing_ray_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"Install 'attentest\[ray\]'"):
-        RayCluster().run(tasks_in(tmp_path, 1), surroundings_work, Recorder())
+        RayCluster().run(jobs_in(tmp_path, 1), surroundings_work, Recorder())
 
 
 def test_a_device_without_a_share_of_a_gpu_is_refused(tmp_path):
     from dataclasses import replace
 
-    task = replace(tasks_in(tmp_path, 1)[0], device="cuda")
+    job = replace(jobs_in(tmp_path, 1)[0], device="cuda")
     with pytest.raises(InputError, match=r"gpus=0\.25"):
-        RayCluster().run([task], surroundings_work, Recorder())
+        RayCluster().run([job], surroundings_work, Recorder())
 
 
 def test_a_folder_of_runs_keeps_the_name_it_was_given(tmp_path):

@@ -30,12 +30,12 @@ class Watching(Silence):
         self.places: dict[str, list[str]] = {}
         self.node, self.act = node, act
 
-    def started(self, task, where) -> None:
-        self.places.setdefault(task.label, []).append(where)
+    def started(self, job, where) -> None:
+        self.places.setdefault(job.label, []).append(where)
 
-    def moved(self, task, stage, done, total, figures) -> None:
-        super().moved(task, stage, done, total, figures)
-        if self.act is not None and self.places[task.label][-1].startswith(self.node):
+    def moved(self, job, stage, done, total, figures) -> None:
+        super().moved(job, stage, done, total, figures)
+        if self.act is not None and self.places[job.label][-1].startswith(self.node):
             act, self.act = self.act, None
             act()
 

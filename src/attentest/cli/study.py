@@ -276,7 +276,7 @@ def conducted(
     """Conduct the study with its display."""
     from attentest.cli.study_display import StudyDisplay
     from attentest.devices import device_named
-    from attentest.studies.conduct import conduct, tasks_of
+    from attentest.studies.conduct import conduct, jobs_of
     from attentest.studies.engines import RayCluster
     from attentest.studies.plan import plan
 
@@ -284,8 +284,8 @@ def conducted(
     terminal.say(f"Study   {study.name}: {study.title or study.about}".rstrip(": "))
     planned = plan(study, runs, progress=terminal)
     display = StudyDisplay(terminal.console, quiet=terminal.quiet)
-    tasks = tasks_of(planned, runs, device, retry_failed=retry_failed)
-    to_train = sum(task.companion is not None for task in tasks)
+    jobs = jobs_of(planned, runs, device, retry_failed=retry_failed)
+    to_train = sum(job.companion is not None for job in jobs)
     display.expect(len(planned), sum(cell.state == "done" for cell in planned), to_train)
     with display:
         return conduct(study, runs, engine, display, device=device, retry_failed=retry_failed, planned=planned)

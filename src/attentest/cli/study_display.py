@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.durations import in_words
-from attentest.studies.engine import Task
+from attentest.studies.engine import Job
 
 __all__ = ["StudyDisplay"]
 
@@ -78,37 +78,37 @@ class StudyDisplay:
             self._live.stop()
             self._live = None
 
-    def started(self, task: Task, where: str) -> None:
+    def started(self, job: Job, where: str) -> None:
         """A line for the cell."""
         with self._lock:
-            tries = self._tries[task.id] = self._tries.get(task.id, 0) + 1
-            self._running[task.id] = _Running(task.label, where, self._clock(), tries)
+            tries = self._tries[job.id] = self._tries.get(job.id, 0) + 1
+            self._running[job.id] = _Running(job.label, where, self._clock(), tries)
 
-    def moved(self, task: Task, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
+    def moved(self, job: Job, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
         """The cell's line moves."""
         with self._lock:
-            if running := self._running.get(task.id):
+            if running := self._running.get(job.id):
                 running.stage, running.done, running.total, running.figures = stage, done, total, figures
 
-    def said(self, task: Task, line: str) -> None:
+    def said(self, job: Job, line: str) -> None:
         """A line above the bar."""
-        self._print(Text.assemble((f"{task.label}: ", "dim"), line))
+        self._print(Text.assemble((f"{job.label}: ", "dim"), line))
 
-    def ended(self, task: Task, error: str | None) -> None:
+    def ended(self, job: Job, error: str | None) -> None:
         """The cell's line goes; a failure stays, with its reason."""
         with self._lock:
-            running = self._running.pop(task.id, None)
+            running = self._running.pop(job.id, None)
             took = self._clock() - running.since if running else 0.0
             if error is None:
-                self._done += task.companion is None
-                self._trained += task.companion is not None
+                self._done += job.companion is None
+                self._trained += job.companion is not None
                 self._seconds.append(took)
             else:
                 self._failed += 1
         if error is not None:
-            self._print(Text.assemble(("failed  ", "bold red"), f"{task.label}: {error}"))
+            self._print(Text.assemble(("failed  ", "bold red"), f"{job.label}: {error}"))
         elif self._live is None:
-            self._print(Text(f"done    {task.label} in {in_words(took)} ({self._header()})"))
+            self._print(Text(f"done    {job.label} in {in_words(took)} ({self._header()})"))
 
     def _print(self, line: Text) -> None:
         if not self.quiet:

@@ -21,7 +21,7 @@ from attentest.runs.execute import execute
 from attentest.runs.model import train
 from attentest.runs.run import Run
 from attentest.store.atomic import make_folder, write_text
-from attentest.studies.engine import Task
+from attentest.studies.engine import Job
 
 __all__ = ["describe_cell", "failure_of", "keep_failure", "perform"]
 
@@ -42,40 +42,40 @@ def _corpus(text: str, in_sentences: bool) -> Corpus:
     return with_sentences(corpus) if in_sentences else corpus
 
 
-def perform(task: Task, progress: Progress) -> None:
+def perform(job: Job, progress: Progress) -> None:
     """Compute what is missing of a cell; a failure is kept in its folder and raised."""
-    folder = Path(task.root) / task.id
-    keep_to(task.share, task.device)
+    folder = Path(job.root) / job.id
+    keep_to(job.share, job.device)
     try:
-        run = describe_cell(task.choices)
-        if task.companion is not None:
-            run = run.companion(task.companion)
-        if run.id != task.id:
+        run = describe_cell(job.choices)
+        if job.companion is not None:
+            run = run.companion(job.companion)
+        if run.id != job.id:
             raise StorageError(
-                f"{task.label}: here it is the run {run.id}, not {task.id}: corpus, vectors or code of this machine "
+                f"{job.label}: here it is the run {run.id}, not {job.id}: corpus, vectors or code of this machine "
                 "differ from the driver's. Make them the same."
             )
-        root = Path(task.root)
-        if task.companion is None:
-            failed = execute(run, root, device=task.device, progress=progress).record.get("failed", {})
+        root = Path(job.root)
+        if job.companion is None:
+            failed = execute(run, root, device=job.device, progress=progress).record.get("failed", {})
             if failed:
                 raise ChallengeFailed("; ".join(f"challenge {text!r}: {reason}" for text, reason in failed.items()))
         else:
-            train(run, root, device=task.device, companion=str(task.companion), progress=progress)
+            train(run, root, device=job.device, companion=str(job.companion), progress=progress)
     except Exception as error:
-        _keep(folder, task, error)
+        _keep(folder, job, error)
         raise
     with contextlib.suppress(OSError):
         (folder / FAILED).unlink(missing_ok=True)
 
 
-def _keep(folder: Path, task: Task, error: Exception) -> None:
-    keep_failure(folder, task, line_of(error), traceback.format_exc())
+def _keep(folder: Path, job: Job, error: Exception) -> None:
+    keep_failure(folder, job, line_of(error), traceback.format_exc())
 
 
-def keep_failure(folder: Path, task: Task, said: str, trace: str = "") -> None:
+def keep_failure(folder: Path, job: Job, said: str, trace: str = "") -> None:
     """Record why a cell failed, beside what it has finished."""
-    about = {"cell": task.label, "error": " ".join(said.split()), "traceback": trace}
+    about = {"cell": job.label, "error": " ".join(said.split()), "traceback": trace}
     with contextlib.suppress(AttentestError, OSError):
         make_folder(folder)
         write_text(folder / FAILED, json.dumps(about, indent=1, ensure_ascii=False) + "\n")

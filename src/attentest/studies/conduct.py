@@ -10,12 +10,12 @@ from attentest.progress import SILENT, Progress
 from attentest.runs.run import MODEL
 from attentest.store.atomic import make_folder
 from attentest.studies.cell import FAILED, keep_failure, perform
-from attentest.studies.engine import Engine, Task, Watch
+from attentest.studies.engine import Engine, Job, Watch
 from attentest.studies.plan import Planned, plan
 from attentest.studies.record import write_record
 from attentest.studies.study import Study
 
-__all__ = ["Conducted", "conduct", "tasks_of"]
+__all__ = ["Conducted", "conduct", "jobs_of"]
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ def conduct(
     make_folder(runs)
     planned = plan(study, runs, progress=progress) if planned is None else planned
     write_record(study, planned, runs)
-    tasks = tasks_of(planned, runs, device, retry_failed=retry_failed)
+    jobs = jobs_of(planned, runs, device, retry_failed=retry_failed)
     heard = _Heard(watch)
-    if tasks:
-        for task in tasks:
-            (runs / task.id / FAILED).unlink(missing_ok=True)
-        engine.run(tasks, perform, heard)
+    if jobs:
+        for job in jobs:
+            (runs / job.id / FAILED).unlink(missing_ok=True)
+        engine.run(jobs, perform, heard)
     before = {cell.run.id: cell.problem for cell in planned if cell.run is not None and cell.state == "failed"}
-    asked = {task.id for task in tasks}
+    asked = {job.id for job in jobs}
     return Conducted(planned, {k: v for k, v in before.items() if k not in asked} | heard.failed)
 
 
-def tasks_of(planned: Sequence[Planned], runs: Path, device: str, *, retry_failed: bool) -> list[Task]:
+def jobs_of(planned: Sequence[Planned], runs: Path, device: str, *, retry_failed: bool) -> list[Job]:
     """The cells to compute, each run once: first one seed of everything, so that a study cut short says something;
     within a seed the largest corpora, so that no worker is left alone with one at the end.
 
@@ -72,18 +72,18 @@ def tasks_of(planned: Sequence[Planned], runs: Path, device: str, *, retry_faile
     """
     wanted = {"to do", "begun", *(["failed"] if retry_failed else [])}
     root = str(runs.resolve())
-    cells: dict[str, Task] = {}
-    first: list[tuple[int, Task]] = []
+    cells: dict[str, Job] = {}
+    first: list[tuple[int, Job]] = []
     for cell in sorted(planned, key=lambda cell: (int(cell.cell.choices.get("seed", 0)), -_size(cell))):
         if cell.state in wanted and cell.run is not None:
-            task = Task(cell.run.id, cell.cell.label, cell.cell.choices, root, device)
-            cells.setdefault(cell.run.id, task)
+            job = Job(cell.run.id, cell.cell.label, cell.cell.choices, root, device)
+            cells.setdefault(cell.run.id, job)
             for companion in dict.fromkeys(one for other in cell.run.companions for one in (*other.needs, other)):
                 needed = cell.run.companion(companion)
                 if not (runs / needed.id / MODEL).is_file():
                     label = f"{cell.cell.label} · {companion}"
-                    first.append((len(companion.needs), replace(task, id=needed.id, label=label, companion=companion)))
-    companions = {task.id: task for _, task in sorted(first, key=lambda entry: entry[0])}
+                    first.append((len(companion.needs), replace(job, id=needed.id, label=label, companion=companion)))
+    companions = {job.id: job for _, job in sorted(first, key=lambda entry: entry[0])}
     return [*companions.values(), *cells.values()]
 
 
@@ -99,19 +99,19 @@ class _Heard:
         self.watch = watch
         self.failed: dict[str, str] = {}
 
-    def started(self, task: Task, where: str) -> None:
-        self.watch.started(task, where)
+    def started(self, job: Job, where: str) -> None:
+        self.watch.started(job, where)
 
-    def moved(self, task: Task, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
-        self.watch.moved(task, stage, done, total, figures)
+    def moved(self, job: Job, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
+        self.watch.moved(job, stage, done, total, figures)
 
-    def said(self, task: Task, line: str) -> None:
-        self.watch.said(task, line)
+    def said(self, job: Job, line: str) -> None:
+        self.watch.said(job, line)
 
-    def ended(self, task: Task, error: str | None) -> None:
+    def ended(self, job: Job, error: str | None) -> None:
         if error is not None:
-            self.failed[task.id] = error
-            folder = Path(task.root) / task.id
+            self.failed[job.id] = error
+            folder = Path(job.root) / job.id
             if not (folder / FAILED).exists():  # its worker was killed before it could say why
-                keep_failure(folder, task, error)
-        self.watch.ended(task, error)
+                keep_failure(folder, job, error)
+        self.watch.ended(job, error)

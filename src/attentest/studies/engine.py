@@ -1,7 +1,7 @@
 """What runs the cells of a study: one process, many, or a Ray cluster, behind one small interface.
 
-An engine is given tasks and a function that does one of them, and tells a watch what happens. It never decides what
-a cell computes: the same task gives the same bytes in every engine, in every order, on any number of workers.
+An engine is given jobs and a function that does one of them, and tells a watch what happens. It never decides what
+a cell computes: the same job gives the same bytes in every engine, in every order, on any number of workers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from attentest.challenges.companions import Companion
 from attentest.progress import Progress
 
-__all__ = ["Engine", "Task", "Watch", "Work"]
+__all__ = ["Engine", "Job", "Watch", "Work"]
 
 
 @dataclass(frozen=True)
-class Task:
+class Job:
     """One cell to compute, or a companion to train for it, as plain values that travel to other processes."""
 
     #: The run's id, which names its folder.
@@ -35,28 +35,28 @@ class Task:
     companion: Companion | None = None
 
 
-#: Does one task, reporting through a progress; raises when it cannot.
-Work = Callable[[Task, Progress], None]
+#: Does one job, reporting through a progress; raises when it cannot.
+Work = Callable[[Job, Progress], None]
 
 
 class Watch(Protocol):
     """What an engine tells while it works; called in the driver's process, from one thread."""
 
-    def started(self, task: Task, where: str) -> None:
-        """A worker took the task (again, if an earlier attempt was lost)."""
+    def started(self, job: Job, where: str) -> None:
+        """A worker took the job (again, if an earlier attempt was lost)."""
 
-    def moved(self, task: Task, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
-        """The task's current stage has come this far."""
+    def moved(self, job: Job, stage: str, done: int, total: int, figures: Mapping[str, float | str]) -> None:
+        """The job's current stage has come this far."""
 
-    def said(self, task: Task, line: str) -> None:
-        """The task has a line worth reading."""
+    def said(self, job: Job, line: str) -> None:
+        """The job has a line worth reading."""
 
-    def ended(self, task: Task, error: str | None) -> None:
-        """The task is done, or failed with this one line."""
+    def ended(self, job: Job, error: str | None) -> None:
+        """The job is done, or failed with this one line."""
 
 
 class Engine(Protocol):
-    """Runs tasks to their end; a task that fails does not stop the others."""
+    """Runs jobs to their end; a job that fails does not stop the others."""
 
-    def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
-        """Return when every task has ended."""
+    def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
+        """Return when every job has ended."""

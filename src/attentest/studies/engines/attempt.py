@@ -1,4 +1,4 @@
-"""One attempt at one task, the same in every engine: one torch thread, events while it works, one line if it fails."""
+"""One attempt at one job, the same in every engine: one torch thread, events while it works, one line if it fails."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from attentest.errors import line_of
 from attentest.progress import Tick
-from attentest.studies.engine import Task, Watch, Work
+from attentest.studies.engine import Job, Watch, Work
 
 __all__ = ["Event", "Reporter", "attempt", "on_one_thread", "tell"]
 
-#: The name of a watch's method, and what it is given beside the task.
+#: The name of a watch's method, and what it is given beside the job.
 Event = tuple[Any, ...]
-#: Seconds between two events about how far a task has come.
+#: Seconds between two events about how far a job has come.
 PAUSE = 0.1
 
 
@@ -53,18 +53,18 @@ class Reporter:
             self._send(("said", line))
 
 
-def attempt(work: Work, task: Task, send: Callable[[Event], None]) -> str | None:
-    """Do the task; what went wrong in one line, or nothing. ``work`` itself keeps the traceback."""
+def attempt(work: Work, job: Job, send: Callable[[Event], None]) -> str | None:
+    """Do the job; what went wrong in one line, or nothing. ``work`` itself keeps the traceback."""
     try:
-        work(task, Reporter(send))
+        work(job, Reporter(send))
     except Exception as error:
         return line_of(error)
     return None
 
 
-def tell(watch: Watch, task: Task, event: Event) -> None:
+def tell(watch: Watch, job: Job, event: Event) -> None:
     """Hand an event on to the watch."""
-    getattr(watch, event[0])(task, *event[1:])
+    getattr(watch, event[0])(job, *event[1:])
 
 
 @contextlib.contextmanager

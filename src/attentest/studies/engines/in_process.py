@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from attentest.errors import line_of
-from attentest.studies.engine import Task, Watch, Work
+from attentest.studies.engine import Job, Watch, Work
 from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
 
 __all__ = ["InProcess"]
@@ -20,17 +20,17 @@ class InProcess:
     name: ClassVar[str] = "in_process"
     summary: ClassVar[str] = "one cell after the other, in this process"
 
-    def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
-        """Every task in turn; Ctrl-C passes through."""
+    def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
+        """Every job in turn; Ctrl-C passes through."""
         with on_one_thread():
-            for task in tasks:
-                watch.started(task, "this process")
+            for job in jobs:
+                watch.started(job, "this process")
 
-                def send(event: Event, task: Task = task) -> None:
-                    tell(watch, task, event)
+                def send(event: Event, job: Job = job) -> None:
+                    tell(watch, job, event)
 
                 try:
-                    error = attempt(work, task, send)
+                    error = attempt(work, job, send)
                 except SystemExit as left:  # a cell that leaves its process must not take the study along
                     error = line_of(left)
-                watch.ended(task, error)
+                watch.ended(job, error)

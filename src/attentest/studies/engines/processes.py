@@ -1,6 +1,6 @@
 """Cells side by side, in processes of this machine that live as long as the study and no longer than its driver.
 
-Each worker has one pipe: tasks go down it, events come up. A worker that dies is replaced and its task tried again. A
+Each worker has one pipe: jobs go down it, events come up. A worker that dies is replaced and its job tried again. A
 worker notices the death of the driver by itself, so that kill -9 leaves nothing behind.
 """
 
@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from typing import ClassVar
 
 from attentest.errors import InputError
-from attentest.studies.engine import Task, Watch, Work
+from attentest.studies.engine import Job, Watch, Work
 from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
 
 __all__ = ["Processes"]
@@ -35,7 +35,7 @@ class Processes:
 
     #: How many; 0: one for every core.
     workers: int = 0
-    #: How often a task is tried again after its process died.
+    #: How often a job is tried again after its process died.
     retries: int = 3
 
     def __post_init__(self) -> None:
@@ -44,10 +44,10 @@ class Processes:
         if self.retries < 0:
             raise InputError(f"{self.retries} retries: give a number from 0 up.")
 
-    def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
-        """Return when every task has ended; workers are stopped, whatever happens."""
-        size = min(self.workers or _cores(), len(tasks))
-        waiting = deque(_Job(replace(task, share=1 / size)) for task in tasks)
+    def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
+        """Return when every job has ended; workers are stopped, whatever happens."""
+        size = min(self.workers or _cores(), len(jobs))
+        waiting = deque(_Job(replace(job, share=1 / size)) for job in jobs)
         team: list[_Worker] = []
         able = False  # whether any worker was ever able to start
         try:
@@ -76,7 +76,7 @@ class Processes:
                 worker.stop()
 
     def _lost(self, worker: _Worker, waiting: deque[_Job], watch: Watch) -> None:
-        """A worker died: its task goes back to the head of the queue, or has failed too often."""
+        """A worker died: its job goes back to the head of the queue, or has failed too often."""
         job = worker.job
         if job is None:
             return
@@ -85,7 +85,7 @@ class Processes:
             waiting.appendleft(job)
             return
         watch.ended(
-            job.task,
+            job.job,
             f"Its process died {job.lost} time{'s' if job.lost > 1 else ''}, last with exit code "
             f"{_named(worker.process.exitcode or 0)}. "
             "If memory ran out, use fewer workers.",
@@ -94,9 +94,9 @@ class Processes:
 
 @dataclass
 class _Job:
-    """A task, and how many processes died of it."""
+    """A job, and how many processes died of it."""
 
-    task: Task
+    job: Job
     lost: int = 0
 
 
@@ -122,10 +122,10 @@ class _Worker:
         theirs.close()
 
     def take(self, job: _Job) -> None:
-        """Send the task down; should the worker be dead, its pipe says so when it is read."""
+        """Send the job down; should the worker be dead, its pipe says so when it is read."""
         self.job = job
         with contextlib.suppress(OSError):
-            self.pipe.send(job.task)
+            self.pipe.send(job.job)
 
     def hear(self, watch: Watch) -> bool:
         """Pass on what the worker said; False when it is dead."""
@@ -134,7 +134,7 @@ class _Worker:
                 event: Event = self.pipe.recv()
                 self.greeted = True
                 if self.job is not None:
-                    tell(watch, self.job.task, event)
+                    tell(watch, self.job.job, event)
                 if event[0] == "ended":
                     self.job = None
         except (EOFError, OSError):  # closed, or cut off in the middle of an event
@@ -142,7 +142,7 @@ class _Worker:
         return self.process.is_alive()
 
     def dismiss(self) -> None:
-        """No more tasks: the worker leaves by itself."""
+        """No more jobs: the worker leaves by itself."""
         self.pipe.close()
 
     def stop(self) -> None:
@@ -167,7 +167,7 @@ def _join(team: list[_Worker], number: int, work: Work) -> None:
 
 
 def _serve(pipe: Connection, work: Work) -> None:
-    """What a worker does: tasks, one after the other, until the driver closes the pipe or dies."""
+    """What a worker does: jobs, one after the other, until the driver closes the pipe or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the driver decides
     _die_with_the_driver()
     name = multiprocessing.current_process().name.removeprefix("attentest-")
@@ -182,11 +182,11 @@ def _serve(pipe: Connection, work: Work) -> None:
     with on_one_thread():
         while True:
             try:
-                task: Task = pipe.recv()
+                job: Job = pipe.recv()
             except (EOFError, OSError):
                 return
             send(("started", f"worker {name}"))
-            send(("ended", attempt(work, task, send)))
+            send(("ended", attempt(work, job, send)))
 
 
 def _die_with_the_driver() -> None:

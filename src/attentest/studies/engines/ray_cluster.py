@@ -20,7 +20,7 @@ from attentest import __version__
 from attentest.data.catalog.cache import cache_folder
 from attentest.errors import AttentestError, InputError, StorageError, line_of
 from attentest.store.atomic import checksum, make_folder, replacing
-from attentest.studies.engine import Task, Watch, Work
+from attentest.studies.engine import Job, Watch, Work
 from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
 from attentest.studies.engines.ray_connection import connected, identified, identity_of
 
@@ -50,7 +50,7 @@ class RayCluster:
     #: What one cell takes of a node; a share such as 0.25 puts four cells on one GPU.
     cpus: float = 1.0
     gpus: float = 0.0
-    #: How often a task is tried again after its worker or node died.
+    #: How often a job is tried again after its worker or node died.
     retries: int = 3
 
     def __post_init__(self) -> None:
@@ -61,14 +61,14 @@ class RayCluster:
             if getattr(self, field) > 1 and getattr(self, field) % 1:
                 raise InputError(f"{field}={getattr(self, field)!r}: above one, Ray gives whole ones only.")
 
-    def run(self, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
-        """Return when every task has ended; tasks that still run are cancelled, whatever happens."""
-        if self.gpus == 0 and (asked := next((t.device for t in tasks if t.device.startswith("cuda")), None)):
+    def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
+        """Return when every job has ended; jobs that still run are cancelled, whatever happens."""
+        if self.gpus == 0 and (asked := next((t.device for t in jobs if t.device.startswith("cuda")), None)):
             raise InputError(f"Device {asked!r} on Ray: say what share of a GPU one cell takes, such as gpus=0.25.")
-        if tasks:
+        if jobs:
             with connected(self.address, self.workers * self.cpus) as ray:
                 self._refuse_what_never_fits(ray)
-                _Conductor(self, ray, tasks, work, watch).conduct()
+                _Conductor(self, ray, jobs, work, watch).conduct()
 
     def _refuse_what_never_fits(self, ray: Any) -> None:
         """Ray would wait for ever."""
@@ -82,7 +82,7 @@ class RayCluster:
 
 @dataclass(frozen=True)
 class _Setting:
-    """What the driver tells every worker beside the task."""
+    """What the driver tells every worker beside the job."""
 
     version: str
     #: The driver's working folder, so that relative paths mean the same where it exists.
@@ -105,16 +105,16 @@ class _Outcome:
 class _Conductor:
     """The driver's side of one study."""
 
-    def __init__(self, engine: RayCluster, ray: Any, tasks: Sequence[Task], work: Work, watch: Watch) -> None:
-        self.engine, self.ray, self.tasks, self.work, self.watch = engine, ray, tasks, work, watch
-        self.waiting = deque(range(len(tasks)))
+    def __init__(self, engine: RayCluster, ray: Any, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
+        self.engine, self.ray, self.jobs, self.work, self.watch = engine, ray, jobs, work, watch
+        self.waiting = deque(range(len(jobs)))
         self.running: dict[Any, int] = {}
         self.refetched: dict[int, int] = {}
         #: Where nodes that do not see the folder of runs keep what they compute.
         self.elsewhere: dict[str, str] = {}
         here = _only_on(ray.get_runtime_context().get_node_id())
         self.mailbox = ray.remote(_Mailbox).options(num_cpus=0, scheduling_strategy=here, max_restarts=-1).remote()
-        roots = {root: identified(Path(root)) for root in {str(Path(task.root).absolute()) for task in tasks}}
+        roots = {root: identified(Path(root)) for root in {str(Path(job.root).absolute()) for job in jobs}}
         self.setting = _Setting(__version__, os.getcwd(), roots)
         variables = {name: os.environ[name] for name in PASSED_ON if os.environ.get(name)}
         if not engine.gpus:
@@ -133,9 +133,9 @@ class _Conductor:
             while self.waiting or self.running:
                 while self.waiting and not 0 < self.engine.workers <= len(self.running):
                     number = self.waiting.popleft()
-                    task = self.tasks[number]
+                    job = self.jobs[number]
                     share = min(1.0, self.engine.gpus) or 1.0
-                    absolute = replace(task, root=str(Path(task.root).absolute()), share=share)
+                    absolute = replace(job, root=str(Path(job.root).absolute()), share=share)
                     ref = compute.remote(number, absolute, self.work, self.setting, self.mailbox)
                     self.running[ref] = number
                 ended, _ = self.ray.wait(list(self.running), timeout=GLANCE)
@@ -153,28 +153,28 @@ class _Conductor:
         with contextlib.suppress(self.ray.exceptions.RayError):  # the display may lose a step, the study may not
             for number, event in self.ray.get(self.mailbox.take.remote(), timeout=PATIENCE):
                 if number in known:
-                    tell(self.watch, self.tasks[number], event)
+                    tell(self.watch, self.jobs[number], event)
 
     def _collect(self, ref: Any) -> None:
         number = self.running.pop(ref)
         try:
             outcome: _Outcome = self.ray.get(ref)
         except self.ray.exceptions.RayError as error:
-            self.watch.ended(self.tasks[number], self._told(error))
+            self.watch.ended(self.jobs[number], self._told(error))
             return
         try:
-            self._fetch(self.tasks[number], outcome)
+            self._fetch(self.jobs[number], outcome)
         except self.ray.exceptions.RayError as error:
             # The node died with the files it had computed.
             self.refetched[number] = self.refetched.get(number, 0) + 1
             if self.refetched[number] <= self.engine.retries:
                 self.waiting.appendleft(number)
             else:
-                self.watch.ended(self.tasks[number], self._told(error))
+                self.watch.ended(self.jobs[number], self._told(error))
         except AttentestError as error:
-            self.watch.ended(self.tasks[number], line_of(error))
+            self.watch.ended(self.jobs[number], line_of(error))
         else:
-            self.watch.ended(self.tasks[number], outcome.error)
+            self.watch.ended(self.jobs[number], outcome.error)
 
     def _told(self, error: Exception) -> str:
         """What Ray says, in one line."""
@@ -187,13 +187,13 @@ class _Conductor:
             )
         return line_of(getattr(error, "cause", None) or error).partition(" traceback: ")[0][:500]
 
-    def _fetch(self, task: Task, outcome: _Outcome) -> None:
+    def _fetch(self, job: Job, outcome: _Outcome) -> None:
         """Bring the files of a node that does not see the folder of runs; each is whole or not there."""
         if not outcome.scratch:
             return
         self.elsewhere[outcome.node] = str(Path(outcome.scratch).parent)
         for name, size, digest in outcome.files:
-            target = Path(task.root) / name
+            target = Path(job.root) / name
             make_folder(target.parent)
             with replacing(target) as temporary:
                 with temporary.open("wb") as handle:
@@ -215,7 +215,7 @@ class _Conductor:
         """Remove what attempts left that were lost on such a node and ended on another."""
         for node, folder in self.elsewhere.items():
             with contextlib.suppress(self.ray.exceptions.RayError):
-                self.ray.get(self._there(_discard, node).remote([f"{folder}/{task.id}" for task in self.tasks]))
+                self.ray.get(self._there(_discard, node).remote([f"{folder}/{job.id}" for job in self.jobs]))
 
     def _there(self, function: Callable[..., Any], node: str) -> Any:
         """The function as a remote one of this node, which takes no CPU."""
@@ -237,7 +237,7 @@ class _Mailbox:
         self.events: list[tuple[int, Event]] = []
 
     def put(self, number: int, event: Event) -> None:
-        """An event of one task."""
+        """An event of one job."""
         self.events.append((number, event))
 
     def take(self) -> list[tuple[int, Event]]:
@@ -246,8 +246,8 @@ class _Mailbox:
         return events
 
 
-def _compute(number: int, task: Task, work: Work, setting: _Setting, mailbox: Any) -> _Outcome:
-    """The worker's side of one task."""
+def _compute(number: int, job: Job, work: Work, setting: _Setting, mailbox: Any) -> _Outcome:
+    """The worker's side of one job."""
     import ray
 
     about = ray.get_runtime_context()
@@ -265,11 +265,11 @@ def _compute(number: int, task: Task, work: Work, setting: _Setting, mailbox: An
         )
     with contextlib.suppress(OSError):
         os.chdir(setting.folder)
-    identity = setting.roots[task.root]
-    shared = identity_of(Path(task.root)) == identity
-    scratch = "" if shared else str(cache_folder().absolute() / "scratch" / identity / task.id)
+    identity = setting.roots[job.root]
+    shared = identity_of(Path(job.root)) == identity
+    scratch = "" if shared else str(cache_folder().absolute() / "scratch" / identity / job.id)
     with on_one_thread():
-        error = attempt(work, replace(task, root=scratch or task.root), send)
+        error = attempt(work, replace(job, root=scratch or job.root), send)
     with contextlib.suppress(ray.exceptions.RayError):
         ray.get(delivered, timeout=PATIENCE)
     return _Outcome(error, node, scratch, tuple(_inventory(Path(scratch))) if scratch else ())

@@ -22,7 +22,7 @@ from attentest.models.networks.translator import Translator
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.decoders import DECODERS
 from attentest.models.parts.encoders import ENCODERS, NoEncoder
-from attentest.runs.examination.examine import examine
+from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.examiner import Texts
 from attentest.store.findings import Findings, read_findings
 
@@ -94,14 +94,14 @@ def found(
     companions: Mapping[Companion, Translator] | None = None,
 ) -> Findings:
     """The findings of one challenge over these translations."""
-    examine(
+    examiner = examiner_of(
         subject,
         stepped(split, vocabulary),
         Encoded.of(split, vocabulary),
         {"it": CHALLENGES.parse(text)},
-        folder,
         seed=seed,
         companions=companions,
         written=Texts(split, vocabulary),
     )
+    examine(examiner, folder)
     return read_findings(folder / "it.parquet")

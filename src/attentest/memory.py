@@ -16,32 +16,32 @@ __all__ = ["give_back", "give_back_if_grown"]
 #: Bytes by which a process may grow before what it does not hold goes back.
 GROWN = 192 * 2**20
 
-_STATM = Path("/proc/self/statm")
+STATM = Path("/proc/self/statm")
 
 
 def give_back() -> None:
     """What was freed goes back to the system, where the C library has a function for it."""
-    if _TRIM is not None:
-        _TRIM(0)
+    if TRIM is not None:
+        TRIM(0)
 
 
 def give_back_if_grown() -> None:
     """The same, once the process has grown by so much that it is worth the time: pages have to be fetched again."""
-    if _TRIM is not None and (now := _resident()) > _Least.bytes + GROWN:
-        _TRIM(0)
-        _Least.bytes = min(_resident(), now)
+    if TRIM is not None and (now := resident()) > Least.bytes + GROWN:
+        TRIM(0)
+        Least.bytes = min(resident(), now)
 
 
-class _Least:
+class Least:
     """What the process held when it last gave back."""
 
     bytes = 0
 
 
-def _resident() -> int:
+def resident() -> int:
     """Bytes of memory that the process takes; 0 where the system does not say."""
     try:
-        return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
 
@@ -54,4 +54,4 @@ def _trim() -> Callable[[int], int] | None:
     return trim
 
 
-_TRIM = _trim()
+TRIM = _trim()

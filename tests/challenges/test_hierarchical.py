@@ -17,7 +17,7 @@ from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import erased
-from attentest.runs.examination.examine import examine
+from attentest.runs.examination.examine import examine, examiner_of
 
 SITES = ("sentence", "word")
 #: Small versions of what is slow.
@@ -48,7 +48,7 @@ def examined(split: Split, challenge: str, site: str, folder, **model) -> pa.Tab
     chosen = CHALLENGES.parse(challenge)
     subject = network.at(site)
     assert chosen.objection(subject, has_rationale=True) is None
-    examine(subject, split, encoded, {"found": chosen}, folder, seed=0, meaning="human")
+    examine(examiner_of(subject, split, encoded, {"found": chosen}, seed=0, meaning="human"), folder)
     return pq.read_table(folder / "found.parquet")
 
 

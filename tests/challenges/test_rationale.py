@@ -16,7 +16,7 @@ from attentest.challenges.rationale.examine import CEILINGS, Rationale
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
-from attentest.runs.examination.examine import examine
+from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.marked import Marks, People
 from attentest.store.findings import read_findings
 
@@ -101,7 +101,8 @@ def test_findings_list_the_ceilings_measures_only_where_they_have_them(tmp_path,
     if not people:
         split = Split(split.table.drop_columns(["annotations"]))
     model, encoded = classifier(Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8), split)
-    examine(model, split, encoded, {"rationale": Rationale(("attention", "random"))}, tmp_path, seed=0)
+    challenge = Rationale(("attention", "random"))
+    examine(examiner_of(model, split, encoded, {"rationale": challenge}, seed=0), tmp_path)
     found = read_findings(tmp_path / "rationale.parquet")
     columns = {measure.column for measure in found.measures}
     assert (columns >= OPTIONAL) if people else not columns & OPTIONAL
@@ -114,7 +115,7 @@ def test_the_ceiling_does_not_depend_on_how_the_split_is_cut(tmp_path):
     model, encoded = classifier(Architecture(ENCODERS.parse("bilstm(hidden=6)"), embedding=8), split)
     for name, given in (("one", split), ("cut", Split(pa.concat_tables(parts)))):
         (tmp_path / name).mkdir()
-        examine(model, given, encoded, {"rationale": Rationale(("attention",))}, tmp_path / name, seed=0)
+        examine(examiner_of(model, given, encoded, {"rationale": Rationale(("attention",))}, seed=0), tmp_path / name)
     one, cut = (read_findings(tmp_path / name / "rationale.parquet").table for name in ("one", "cut"))
     assert one.equals(cut)
     alone = Rationale(("attention",))

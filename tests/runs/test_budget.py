@@ -35,8 +35,8 @@ def of_400_seconds(monkeypatch):
     """Every text is said to take four hundred seconds."""
     asked: list[int] = []
 
-    def measured(subject, split, encoded, challenges, **_):
-        asked.append(len(encoded))
+    def measured(examiner, **_):
+        asked.append(len(examiner.encoded))
         return Pace(0.0, 0.0, 400.0, 0.0), 20.0
 
     monkeypatch.setattr(executing, "measured", measured)

@@ -21,7 +21,7 @@ from attentest.runs.execute import execute, is_complete
 from attentest.runs.model import train
 from attentest.store.folder import RunFolder
 from attentest.studies.cell import failure_of, perform
-from attentest.studies.engine import Task
+from attentest.studies.engine import Job
 
 ASKED = ("permutation(draws=5)", "uniform")
 
@@ -137,9 +137,9 @@ def test_a_challenge_that_fails_loses_only_itself_and_is_named(tmp_path, monkeyp
 def test_a_cell_whose_challenge_fails_is_failed_and_keeps_the_others_findings(tmp_path, monkeypatch):
     run = run_of("uniform", Failing(row=7))
     monkeypatch.setattr("attentest.studies.cell.describe_cell", lambda choices: run)
-    task = Task(run.id, "the cell", {}, str(tmp_path))
+    job = Job(run.id, "the cell", {}, str(tmp_path))
     with pytest.raises(Exception, match=r"challenge 'failing\(row=7\)': ZeroDivisionError"):
-        perform(task, Heard())
+        perform(job, Heard())
     assert RunFolder(tmp_path / run.id).challenges == ["instances", "uniform"]
     assert "failing" in str(failure_of(tmp_path / run.id))
 

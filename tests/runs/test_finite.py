@@ -18,7 +18,7 @@ from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
 from attentest.readings.charts import Palette
 from attentest.report.examples import examples
-from attentest.runs.examination.examine import examine
+from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.finite import NOT_FINITE, refuse_not_finite
 from attentest.runs.execute import execute
 from attentest.runs.existing import GivenRun
@@ -49,7 +49,7 @@ def test_a_text_whose_output_is_not_finite_is_not_judged_and_the_others_are_as_w
     model, encoded, broken = overflowing(split, "word7")
     assert 0 < broken.sum() < 20
     challenge = {"found": CHALLENGES.parse(name)}
-    assert examine(model, split, encoded, challenge, tmp_path, seed=0) == {}
+    assert examine(examiner_of(model, split, encoded, challenge, seed=0), tmp_path) == {}
     found = read_findings(tmp_path / "found.parquet")
     ids = np.array(split.ids)
     told = pc.equal(found.table["not_judged"], NOT_FINITE).fill_null(False).to_numpy()
@@ -57,7 +57,7 @@ def test_a_text_whose_output_is_not_finite_is_not_judged_and_the_others_are_as_w
     assert not set(found.table["id"].to_numpy()[~told]) & set(ids[broken])
     whole = classifier(LINEAR, split)[0]
     (tmp_path / "whole").mkdir()
-    examine(whole, split, encoded, challenge, tmp_path / "whole", seed=0)
+    examine(examiner_of(whole, split, encoded, challenge, seed=0), tmp_path / "whole")
     without = read_findings(tmp_path / "whole" / "found.parquet").table
     for column in (c for c in without.column_names if str(without.schema.field(c).type) == "double"):
         ours, theirs = (table[column].to_numpy()[~told] for table in (found.table, without))
@@ -71,7 +71,7 @@ def test_a_text_whose_output_is_not_finite_is_not_judged_and_the_others_are_as_w
 def test_a_page_shows_no_text_whose_output_is_not_finite(tmp_path):
     split = made_up_split(20, 3, 9)
     model, encoded, broken = overflowing(split, "word7")
-    examine(model, split, encoded, {"instances": CHALLENGES.parse("instances")}, tmp_path, seed=0)
+    examine(examiner_of(model, split, encoded, {"instances": CHALLENGES.parse("instances")}, seed=0), tmp_path)
     found = {"instances": read_findings(tmp_path / "instances.parquet")}
     predicted = found["instances"].table["predicted"].to_pylist()
     shown = {row["id"] for row in examples(found, Palette.of(["a", "b"], predicted), ["a", "b"])}

@@ -19,9 +19,9 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.models.huggingface import recomputing
 from attentest.models.huggingface.building import build_pretrained
 from attentest.models.networks.classifier import Architecture, Classifier
-from attentest.progress import Silent
+from attentest.progress import SILENT, Silent
 from attentest.runs.examination import room
-from attentest.runs.examination.examine import examine
+from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.room import Room
 
 SPLIT = made_up_split(40, 2, 12)
@@ -41,7 +41,9 @@ class Heard(Silent):
 
 def findings(model: Classifier, encoded: Encoded, folder: Path, **choices: Any) -> Any:
     folder.mkdir()
-    examine(model, SPLIT, encoded, {"permutation": CHALLENGES.parse("permutation")}, folder, seed=0, **choices)
+    say = choices.get("progress", SILENT).say
+    examiner = examiner_of(model, SPLIT, encoded, {"permutation": CHALLENGES.parse("permutation")}, seed=0, say=say)
+    examine(examiner, folder, **choices)
     return pq.read_table(folder / "permutation.parquet")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,8 @@ from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.runs.applicable import applicable, explained, has_marks
 from attentest.runs.examination.budget import within_time
-from attentest.runs.examination.examine import examine, measured
-from attentest.runs.examination.examiner import Texts
+from attentest.runs.examination.examine import examine, examiner_of, measured
+from attentest.runs.examination.examiner import Examiner, Texts
 from attentest.runs.examination.finite import refuse_not_finite
 from attentest.runs.examination.pace import Pace
 from attentest.runs.examination.written import own_words
@@ -61,9 +60,14 @@ def execute(
         side_by_side = workers if model.device.type == "cpu" else 1
         wanted = _applicable(run, folder, subject, progress)
 
-        def put(run: Run, challenges: Mapping[str, Challenge]) -> _Put:
+        def examiner(run: Run, challenges: Mapping[str, Challenge]) -> Examiner:
             beside = companions(run, subject, challenges.values(), root, device, progress)
-            return _Put.of(run, model, vocabulary, explained(challenges, subject), beside, side_by_side, progress)
+            return _examiner(run, model, vocabulary, explained(challenges, subject), beside, progress)
+
+        def measure(few: Run) -> tuple[Pace, float]:
+            putting = examiner(few, wanted)
+            with reproducibly():
+                return measured(putting, workers=side_by_side, progress=progress)
 
         run = within_time(
             run,
@@ -72,7 +76,7 @@ def execute(
             vocabulary,
             began=time.monotonic() if began is None else began,
             workers=side_by_side,
-            measure=lambda few: put(few, wanted).measured(),
+            measure=measure,
             say=progress.say,
         )
         missing = {
@@ -83,13 +87,15 @@ def execute(
         failed: dict[str, Exception] = {}
         if missing:
             make_folder(folder.path / "findings")
-            asked, started = put(run, missing), time.monotonic()
+            putting, started = examiner(run, missing), time.monotonic()
 
             def finished(name: str) -> None:
                 key, seconds = run.findings_key(missing[name]), round(time.monotonic() - started, 2)
-                folder.finish(_findings(name), instances=len(asked.encoded), key=key, seconds=seconds)
+                folder.finish(_findings(name), instances=len(putting.encoded), key=key, seconds=seconds)
 
-            failed = asked.examined(folder.path / "findings", finished, announce=announce and not run.time)
+            about: dict[str, Any] = {"workers": side_by_side, "finished": finished, "progress": progress}
+            with reproducibly():
+                failed = examine(putting, folder.path / "findings", announce=announce and not run.time, **about)
         folder.note(failed={text_of(missing[name]): line_of(error) for name, error in failed.items()} or None)
         without = [error for name, error in failed.items() if isinstance(missing[name], Instances)]
         if without:  # nothing can be judged
@@ -97,49 +103,29 @@ def execute(
         return folder
 
 
-@dataclass(frozen=True)
-class _Put:
-    """Challenges, put to a model on the texts of a run."""
-
-    subject: Subject
-    shown: Split
-    encoded: Encoded
-    challenges: Mapping[str, Challenge]
-    about: Mapping[str, Any]
-
-    @classmethod
-    def of(
-        cls,
-        run: Run,
-        model: Network,
-        vocabulary: Vocabulary,
-        challenges: Mapping[str, Challenge],
-        beside: Mapping[Companion, Subject],
-        workers: int,
-        progress: Progress,
-    ) -> _Put:
-        split = _read(run, model, vocabulary, progress)
-        writes = vocabulary.target is not None
-        encoded = Encoded.of(split, vocabulary)
-        refuse_not_finite(model, encoded)
-        about = {
-            "seed": run.seed,
-            "meaning": run.corpus.provenance.rationale,
-            "companions": beside,
-            "written": Texts(run.examined(), vocabulary) if writes else None,
-            "workers": workers,
-            "progress": progress,
-        }
-        return cls(model.at(run.site), stepped(split, vocabulary) if writes else split, encoded, challenges, about)
-
-    def measured(self) -> tuple[Pace, float]:
-        with reproducibly():
-            return measured(self.subject, self.shown, self.encoded, self.challenges, **self.about)
-
-    def examined(self, folder: Path, finished: Callable[[str], None], *, announce: bool) -> dict[str, Exception]:
-        asked = self.subject, self.shown, self.encoded, self.challenges
-        with reproducibly():
-            return examine(*asked, folder, finished=finished, announce=announce, **self.about)
+def _examiner(
+    run: Run,
+    model: Network,
+    vocabulary: Vocabulary,
+    challenges: Mapping[str, Challenge],
+    beside: Mapping[Companion, Subject],
+    progress: Progress,
+) -> Examiner:
+    """What puts challenges to a model on the texts of a run."""
+    split, writes = _read(run, model, vocabulary, progress), vocabulary.target is not None
+    encoded = Encoded.of(split, vocabulary)
+    refuse_not_finite(model, encoded)
+    return examiner_of(
+        model.at(run.site),
+        stepped(split, vocabulary) if writes else split,
+        encoded,
+        challenges,
+        seed=run.seed,
+        meaning=run.corpus.provenance.rationale,
+        companions=beside,
+        written=Texts(run.examined(), vocabulary) if writes else None,
+        say=progress.say,
+    )
 
 
 def _read(run: Run, model: Network, vocabulary: Vocabulary, progress: Progress) -> Split:

@@ -26,7 +26,7 @@ from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
 from attentest.store.parts import Parts
 
-__all__ = ["UNFINISHED", "examine", "measured"]
+__all__ = ["UNFINISHED", "examine", "examiner_of", "measured"]
 
 #: The folder, beside the findings, of what an unfinished examination has found so far.
 UNFINISHED = "unfinished"
@@ -39,17 +39,32 @@ ANNOUNCE_SECONDS, ANNOUNCE_BATCHES, WORTH_SAYING = 10.0, 5, 10.0
 TELLING_SECONDS = 3.0
 
 
-def examine(
+def examiner_of(
     subject: Subject,
     split: Split,
     encoded: Encoded,
     challenges: Mapping[str, Challenge],
-    folder: Path,
     *,
     seed: int,
     meaning: str = "",
     companions: Mapping[Companion, Subject] | None = None,
     written: Texts | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Examiner:
+    """What puts the challenges to a subject on the texts of a split.
+
+    ``meaning`` says what the split's marks are: planted, human, or nothing; ``companions`` are the other models that
+    the challenges compare the subject with. Where texts are ``written``, the rows of the split are steps, all of a text
+    in one batch; a challenge of texts gives rows of texts.
+    """
+    room, others = Room(subject, encoded), companions or {}
+    return Examiner(subject, split, encoded, challenges, room, seed, meaning, others, written, say)
+
+
+def examine(
+    examiner: Examiner,
+    folder: Path,
+    *,
     workers: int = 1,
     finished: Callable[[str], None] = lambda name: None,
     announce: bool = False,
@@ -58,29 +73,24 @@ def examine(
     """Write ``folder/<name>.parquet`` for every challenge, rows in the split's order; the errors of those that failed.
 
     Batches are examined side by side by ``workers`` threads with one torch thread each; what they find does not
-    depend on how many there are. ``meaning`` says what the split's marks are: planted, human, or nothing;
-    ``companions`` are the other models that the challenges compare the subject with. Where texts are ``written``, the
-    rows of the split are steps, all of a text in one batch; a challenge of texts gives rows of texts.
+    depend on how many there are.
 
     What was found is kept in ``folder/unfinished`` every few seconds, and taken up from there; it goes once the
     challenge's file is there and ``finished`` was told. With ``announce`` it is said, once a few batches tell, how long
     the others will take.
     """
-    room = Room(subject, encoded)
-    examiner = Examiner(
-        subject, split, encoded, challenges, room, seed, meaning, companions or {}, written, progress.say
-    )
+    subject, encoded, challenges, room = examiner.subject, examiner.encoded, examiner.challenges, examiner.room
     layout = hashlib.sha256(f"{subject.device.type} {room.positions} ".encode() + room.sizes.tobytes()).hexdigest()
     parts = {name: Parts(folder / UNFINISHED / name, layout, progress.say) for name in challenges}
     if before := min((part.texts for part in parts.values()), default=0):
         progress.say(f"Resuming: {before} of {len(encoded)} texts were examined before.")
-    forecast = _forecast(encoded, room, workers)
+    forecast = _forecast(examiner, workers)
     if announce:
         _warm_up(examiner, forecast)
     started, announced = time.monotonic(), not announce
     chunks = 0
     with progress.stage("Examining", len(encoded)) as tick, _threads(workers, examiner) as pool, _kept(parts) as keep:
-        for chunk, batches in enumerate(_batches(encoded, room)):
+        for chunk, batches in enumerate(_batches(examiner)):
             # The longest first, so that no worker is left alone with them at the end.
             asked = {
                 number: [name for name, part in parts.items() if not part.has(chunk, number)]
@@ -113,7 +123,8 @@ def examine(
         if name in examiner.failed:
             parts[name].keep()
         else:
-            of = split if written is None or not challenge.of_texts else written.split
+            written = examiner.written
+            of = examiner.split if written is None or not challenge.of_texts else written.split
             about = text_of(challenge), challenge.measures_of(subject), parameters_of(challenge)
             with replacing(folder / f"{name}.parquet") as path, FindingsWriter(path, *about) as writer:
                 for chunk in range(chunks):
@@ -123,29 +134,14 @@ def examine(
     return examiner.failed
 
 
-def measured(
-    subject: Subject,
-    split: Split,
-    encoded: Encoded,
-    challenges: Mapping[str, Challenge],
-    *,
-    seed: int,
-    meaning: str = "",
-    companions: Mapping[Companion, Subject] | None = None,
-    written: Texts | None = None,
-    workers: int = 1,
-    progress: Progress = SILENT,
-) -> tuple[Pace, float]:
+def measured(examiner: Examiner, *, workers: int = 1, progress: Progress = SILENT) -> tuple[Pace, float]:
     """The pace at which texts are examined, as by ``examine``, and the seconds it stands on; what is found goes."""
-    room = Room(subject, encoded)
-    about = seed, meaning, companions or {}, written, progress.say
-    examiner = Examiner(subject, split, encoded, challenges, room, *about)
-    forecast, started = _forecast(encoded, room, workers), time.monotonic()
+    forecast, started = _forecast(examiner, workers), time.monotonic()
     _warm_up(examiner, forecast)
-    batches = next(_batches(encoded, room))
-    with progress.stage("Measuring", len(encoded)) as tick, _threads(workers, examiner) as pool:
+    batches = next(_batches(examiner))
+    with progress.stage("Measuring", len(examiner.encoded)) as tick, _threads(workers, examiner) as pool:
         for some in (batches[-2:], batches[:-2]):
-            futures = {pool.submit(examiner.examined, batch, list(challenges)): batch for batch in some}
+            futures = {pool.submit(examiner.examined, batch, list(examiner.challenges)): batch for batch in some}
             for future in as_completed(futures):
                 forecast.add(futures[future].sources, future.result().seconds)
                 tick(futures[future].texts)
@@ -161,14 +157,16 @@ def _warm_up(examiner: Examiner, forecast: Forecast) -> None:
     forecast.observe(text.sources, examiner.examined(text, list(examiner.challenges)).seconds)
 
 
-def _forecast(encoded: Encoded, room: Room, workers: int) -> Forecast:
+def _forecast(examiner: Examiner, workers: int) -> Forecast:
     """Before the first batch."""
-    return Forecast(room.sizes + 2.0, encoded.steps, room.positions, workers)
+    room = examiner.room
+    return Forecast(room.sizes + 2.0, examiner.encoded.steps, room.positions, workers)
 
 
-def _batches(encoded: Encoded, room: Room) -> Iterator[list[Batch]]:
+def _batches(examiner: Examiner) -> Iterator[list[Batch]]:
     """How the texts are cut; a run that resumes must cut them alike."""
-    return bucketed(encoded, tokens=room.positions, sizes=room.sizes, trials=True)
+    room = examiner.room
+    return bucketed(examiner.encoded, tokens=room.positions, sizes=room.sizes, trials=True)
 
 
 def _tells(forecast: Forecast, took: float) -> bool:

@@ -162,7 +162,8 @@ def copied(tmp_path):
     folder = tmp_path / "attentest"
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__", "*.csv", "templates"))
     run = TrainedRun(made_up_corpus())
-    asked = [definitions_of(challenge, run.definitions, run.subject_class)[0] for challenge in run.asked]
+    about = run.model_record
+    asked = [definitions_of(challenge, about.definitions, about.subject_class)[0] for challenge in run.asked]
     command = "import sys, attentest.runs.version as v; print([v.version_of(*a.split()) for a in sys.argv[1:]])"
 
     def versions(moved: tuple[str, str] = ("", "")) -> str:

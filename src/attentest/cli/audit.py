@@ -270,7 +270,8 @@ def introduce(run: Run, terminal: Terminal) -> None:
     where = f" over {wording_of(fields).items}" if "structure" in model else ""
     asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
     decoder = f", {model['decoder']} decoder" if model.get("decoder") else ""
-    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{decoder}, {run.origin}")
+    origin = run.model_record.origin
+    terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{decoder}, {origin}")
     if cut := model.get("cut_short"):
         terminal.say(f"        {cut}")
     if writes and 0 < run.limit < (size := len(run.corpus[run.split])):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, final
 
@@ -28,8 +29,7 @@ from attentest.runs.applicable import applicable, has_marks
 from attentest.runs.existing_texts import corpus_for, refuse_no_texts
 from attentest.runs.model import copy_model, holds_model
 from attentest.runs.questions import Put, Questions
-from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, Run, Size, examined_of
-from attentest.runs.seen_texts import seen_among
+from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size, examined_of
 from attentest.runs.trained import network_definitions, site_name
 from attentest.runs.version import version_of
 from attentest.store.atomic import checksum
@@ -102,69 +102,37 @@ class GivenRun(Run):
         given: dict[str, Any] = {"subject": network, "vocabulary": vocabulary, "about": about, "finished": folder}
         return cls(corpus, source=str(folder.path), **given, **choices)
 
-    @property
-    def model_fields(self) -> dict[str, Any]:
-        """What it is, and where it comes from."""
-        source = self.source if self.finished is None else self.finished.path.name
-        return {"model": dict(self.about), "training": {"from": source}}
-
-    @property
-    def weights_fields(self) -> dict[str, Any]:
-        """All that is known of it."""
-        return dict(self.about)
-
-    @property
-    def model_code(self) -> str | None:
-        """That which reads it; none makes it."""
-        return version_of(*self.definitions) if self.finished is None else None
-
-    @property
-    def definitions(self) -> tuple[str, ...]:
-        """That which reads it."""
-        return READ_BY if self.finished is None else network_definitions(Architecture.from_record(self.about))
-
-    @property
-    def subject_class(self) -> type[Subject]:
-        """The class of the model that was given."""
-        return type(self.subject)
-
-    @property
-    def examined_at(self) -> str:
-        """As it was chosen; by name, where sites are heads."""
-        return self.site if self.finished is None else site_name(Architecture.from_record(self.about), self.site)
-
-    @property
-    def origin(self) -> str:
-        """Its source."""
-        return f"of {self.source}"
+    @cached_property
+    def model_record(self) -> ModelRecord:
+        """What it is, where it comes from, and the code that reads it; none makes it."""
+        folder, kind, origin = Path(self.source), type(self.subject), f"of {self.source}"
+        texts = (folder / TEXTS, *([folder.parent / TEXTS] if folder.name == CHECKPOINT else []))
+        if self.finished is None:
+            fields = {"model": dict(self.about), "training": {"from": self.source}}
+            return ModelRecord(fields, READ_BY, kind, version_of(*READ_BY), origin, self.site, texts=texts)
+        built = Architecture.from_record(self.about)
+        fields = {"model": dict(self.about), "training": {"from": self.finished.path.name}}
+        site = site_name(built, self.site)
+        return ModelRecord(fields, network_definitions(built), kind, None, origin, site, texts=texts)
 
     def size(self, vocabulary: Vocabulary) -> Size:
         """All its weights."""
         module = self.subject if isinstance(self.subject, torch.nn.Module) else torch.nn.Module()
         return Size("checkpoint", sum(value.numel() for value in module.parameters()), None)
 
-    def seen_in_training(self) -> int:
-        """Those that the run, or the checkpoint's folder, keeps."""
-        folder = Path(self.source)
-        kept = (folder / TEXTS, *([folder.parent / TEXTS] if folder.name == CHECKPOINT else []))
-        path = next((path for path in kept if path.is_file()), None)
-        return 0 if path is None else seen_among(self.examined(), path)
-
     def companion(self, companion: Companion) -> GivenRun:
         """There is none: how the model was trained is not known, or not repeated."""
         raise NotApplicable(f"{companion}: {UNTRAINED}")
 
-    def prepare(self, folder: RunFolder, device: torch.device, progress: Progress) -> GivenRun:
-        """All texts are as they are."""
-        return self
-
-    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
+    def obtain(
+        self, folder: RunFolder, device: torch.device, progress: Progress
+    ) -> tuple[GivenRun, Network, Vocabulary]:
         """As it was given; the model of a finished run is copied, so that this one can be explained alone."""
         if self.finished is not None and not holds_model(folder, progress.say):
             copy_model(self.finished, folder, **{"from": self.finished.path.name, "key": self.model_key})
         if isinstance(self.subject, torch.nn.Module):
             self.subject.to(device).eval()
-        return cast("Network", self.subject), self.vocabulary
+        return self, cast("Network", self.subject), self.vocabulary
 
 
 def describe_checkpoint(

@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, cast, final
 
@@ -28,13 +28,12 @@ from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.safe_loading import NO_CODE, library
 from attentest.models.huggingface.site import parse_site, site_names
 from attentest.models.network import Network
-from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.runs.applicable import applicable
 from attentest.runs.existing import SUITED, cut_short, described
 from attentest.runs.model import found_or_trained, link, train, trained_by
 from attentest.runs.questions import Questions, Usual
-from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, Run, Size, with_instances
+from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size, with_instances
 from attentest.runs.version import version_of
 from attentest.store.atomic import checksum, write_text
 from attentest.store.folder import RunFolder
@@ -52,6 +51,7 @@ FINE_TUNES = (
     *("attentest.training.fine_tuning:new_head", "attentest.training.fine_tuning:words_of"),
     "attentest.training.loop:fit",
 )
+READ_BY = ("attentest.models.huggingface.building:build_pretrained",)
 #: The files of a checkpoint that decide what it computes: weights, configuration, words.
 DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
 
@@ -79,57 +79,25 @@ class FineTunedRun(Run):
     start: Start
     training: Training = FINE_TUNING
 
-    @property
-    def model_fields(self) -> dict[str, Any]:
-        """The checkpoint it begins with, where it is examined, and its training."""
-        start = self.start
-        site = parse_site(self.site, start.places, start.rows)
-        seen = {"attention": self.site or self.sites[0], "row": str(site.rows)}
-        about = {"encoder": start.encoder, **seen, "fine_tuned": start.folder.name, "sha256": start.sha256}
-        return {"model": about, "training": asdict(self.training)}
-
-    @property
-    def weights_fields(self) -> dict[str, Any]:
-        """The weights that it begins with: where it is examined, and what they are called, decides nothing."""
-        return {"fine_tuned": self.start.sha256}
-
-    @property
-    def model_code(self) -> str:
-        """That which fine-tunes it, and its own."""
-        return version_of(*FINE_TUNES, *self.definitions)
-
-    @property
-    def definitions(self) -> tuple[str, ...]:
-        """Of Transformers models."""
-        return ("attentest.models.huggingface.building:build_pretrained",)
-
-    @property
-    def subject_class(self) -> type[Subject]:
-        """A checkpoint's."""
-        return Pretrained
-
-    @property
-    def examined_at(self) -> str:
-        """Where it is not the last attention before the output."""
-        return self.site
-
-    @property
-    def origin(self) -> str:
-        """The checkpoint, and the seed."""
-        return f"fine-tuned from {self.start.folder}, seed {self.seed}"
-
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """Where its model attends; the last attention first."""
-        return site_names(self.start.places)
+    @cached_property
+    def model_record(self) -> ModelRecord:
+        """The checkpoint it begins with, where it is examined (which decides no weight), and its training."""
+        start, sites = self.start, site_names(self.start.places)
+        seen = {"attention": self.site or sites[0], "row": str(parse_site(self.site, start.places, start.rows).rows)}
+        model = {"encoder": start.encoder, **seen, "fine_tuned": start.folder.name, "sha256": start.sha256}
+        return ModelRecord(
+            {"model": model, "training": asdict(self.training)},
+            READ_BY,
+            Pretrained,
+            version_of(*FINE_TUNES, *READ_BY),
+            f"fine-tuned from {start.folder}, seed {self.seed}",
+            self.site,
+            weights={"fine_tuned": start.sha256},
+        )
 
     def size(self, vocabulary: Vocabulary) -> Size:
         """All weights of the checkpoint, however many words are read."""
         return Size("checkpoint", self.start.weights, self.training)
-
-    def seen_in_training(self) -> int:
-        """None is examined that is trained on."""
-        return 0
 
     def companion(self, companion: Companion) -> FineTunedRun:
         """The same fine-tuning with another seed; there are no others."""
@@ -140,13 +108,11 @@ class FineTunedRun(Run):
             )
         return replace(self, seed=self.seed + companion.seed, challenges=(), limit=0, time=0.0, site="")
 
-    def prepare(self, folder: RunFolder, device: torch.device, progress: Progress) -> FineTunedRun:
-        """All texts are as they are."""
-        return self
-
-    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
+    def obtain(
+        self, folder: RunFolder, device: torch.device, progress: Progress
+    ) -> tuple[FineTunedRun, Network, Vocabulary]:
         """Fine-tuned, or found."""
-        return found_or_trained(self, folder, device, progress)
+        return self, *found_or_trained(self, folder, device, progress)
 
     def load(self, folder: Path, device: torch.device) -> tuple[Network, Vocabulary]:
         """The checkpoint that a run's folder holds, over the words kept with it."""

@@ -9,7 +9,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import torch
@@ -26,16 +26,21 @@ from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.runs.run import CHECKPOINT, COUNTS, MODEL, TEXTS, VOCABULARY, Run
-from attentest.runs.seen_texts import keep_texts
 from attentest.store.atomic import make_folder, replacing, write_text
 from attentest.store.folder import RunFolder, runs_in
+from attentest.store.seen_texts import keep_texts
 from attentest.training.checkpoints import save_vocabulary
-from attentest.training.loop import Training, best_epoch, fit
+from attentest.training.loop import best_epoch, fit
 from attentest.training.objectives import Objective
 from attentest.training.resume import Resume
 
+if TYPE_CHECKING:
+    from attentest.runs.fine_tuned import FineTunedRun
+    from attentest.runs.trained import TrainedRun
+
+    Trainable: TypeAlias = TrainedRun | FineTunedRun
+
 __all__ = [
-    "Trains",
     "companions",
     "copy_model",
     "found_or_trained",
@@ -123,11 +128,11 @@ def _made_with(device: torch.device) -> dict[str, str]:
 
 def obtained(run: Run, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Run, Network, Vocabulary]:
     """The run on the texts it is about, its model, and the model's words; the texts are counted in its folder."""
-    run = run.prepare(folder, device, progress)
+    run, model, vocabulary = run.obtain(folder, device, progress)
     if not folder.is_finished(COUNTS, progress.say):
         write_text(folder.path / COUNTS, json.dumps(_counts(run.texts), indent=1) + "\n")
         folder.finish(COUNTS)
-    return run, *run.obtain(folder, device, progress)
+    return run, model, vocabulary
 
 
 def _counts(corpus: Corpus) -> dict[str, Any]:
@@ -148,39 +153,8 @@ def _counts(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-class Trains(Protocol):
-    """A run whose model is trained here."""
-
-    @property
-    def model_key(self) -> str:
-        """What decides the model."""
-
-    @property
-    def texts(self) -> Corpus:
-        """What it is trained on."""
-
-    @property
-    def training(self) -> Training:
-        """How it is trained."""
-
-    @property
-    def seed(self) -> int:
-        """Of its first weights, and of the order of texts."""
-
-    def fitted(
-        self, folder: RunFolder, device: torch.device, progress: Progress
-    ) -> tuple[Network, Vocabulary, dict[str, Any]]:
-        """A new model, trained, its words, and what is worth keeping of how it went."""
-
-    def load(self, folder: Path, device: torch.device) -> tuple[Network, Vocabulary]:
-        """The trained model that a run's folder holds, and its words."""
-
-    def save(self, folder: Path, model: Network) -> tuple[str, ...]:
-        """Keep the trained model in a run's folder: the names of its files, MODEL the last."""
-
-
 def found_or_trained(
-    run: Trains, folder: RunFolder, device: torch.device, progress: Progress
+    run: Trainable, folder: RunFolder, device: torch.device, progress: Progress
 ) -> tuple[Network, Vocabulary]:
     """The run's trained model and vocabulary: its own, another run's that trained the same, or trained now."""
     path = folder.path
@@ -194,7 +168,7 @@ def found_or_trained(
 
 
 def _trained_now(
-    run: Trains, folder: RunFolder, device: torch.device, progress: Progress
+    run: Trainable, folder: RunFolder, device: torch.device, progress: Progress
 ) -> tuple[Network, Vocabulary]:
     path = folder.path
     model, vocabulary, about = run.fitted(folder, device, progress)
@@ -213,7 +187,7 @@ def _trained_now(
 
 
 def trained_by(
-    run: Trains,
+    run: Trainable,
     model: Network,
     train: Encoded,
     dev: Encoded,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,11 @@ from attentest.registry import text_of
 from attentest.runs.questions import Usual
 from attentest.runs.version import name_of, version_of
 from attentest.store.folder import RunFolder
+from attentest.store.seen_texts import seen_among
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
 
-__all__ = ["FORCED", "Run", "Size", "examined_of", "file_name", "with_instances"]
+__all__ = ["FORCED", "ModelRecord", "Run", "Size", "examined_of", "file_name", "with_instances"]
 
 #: Whose words a translator is made to write while it is examined: the corpus's, or its own.
 FORCED = ("reference", "own")
@@ -55,6 +57,27 @@ class Size:
     weights: int
     #: How it is trained; None where it is given.
     training: Training | None
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """What a run's record, its id and a reader are told of its model."""
+
+    #: For the record: ``model``, ``training``, and what else made it.
+    fields: Mapping[str, Any]
+    #: Its own code, as ``version_of`` takes it, and its class.
+    definitions: tuple[str, ...]
+    subject_class: type[Subject]
+    #: The version of the code that makes it; None where none does.
+    code: str | None
+    #: Where it comes from, in a few words.
+    origin: str
+    #: The site by name, also the first one, where sites are heads; "" for the last attention before the output.
+    site: str
+    #: What decides its weights, where that is not all of ``model``.
+    weights: Mapping[str, Any] | None = None
+    #: Where hashes of the texts that it was trained on elsewhere may lie.
+    texts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,58 +107,23 @@ class Run(ABC):
 
     @property
     @abstractmethod
-    def model_fields(self) -> dict[str, Any]:
-        """What the record says of the model: ``model``, ``training``, and what else made it."""
-
-    @property
-    @abstractmethod
-    def weights_fields(self) -> dict[str, Any]:
-        """What of the field ``model`` decides the weights."""
-
-    @property
-    @abstractmethod
-    def model_code(self) -> str | None:
-        """The version of the code that makes the model."""
-
-    @property
-    @abstractmethod
-    def definitions(self) -> tuple[str, ...]:
-        """The code of the model itself, as ``version_of`` takes it."""
-
-    @property
-    @abstractmethod
-    def subject_class(self) -> type[Subject]:
-        """The class of the model."""
-
-    @property
-    @abstractmethod
-    def examined_at(self) -> str:
-        """The site by name, also the first one, where sites are heads; "" for the last attention before the output."""
-
-    @property
-    @abstractmethod
-    def origin(self) -> str:
-        """Where the model comes from, in a few words."""
+    def model_record(self) -> ModelRecord:
+        """What the model is."""
 
     @abstractmethod
     def size(self, vocabulary: Vocabulary) -> Size:
         """How large the model is, over these words."""
 
     @abstractmethod
-    def seen_in_training(self) -> int:
-        """How many of the texts to examine a given model was trained on, as far as it is known."""
-
-    @abstractmethod
     def companion(self, companion: Companion) -> Run:
         """The run that trains a companion of this run's model, and puts no challenge to it."""
 
     @abstractmethod
-    def prepare(self, folder: RunFolder, device: torch.device, progress: Progress) -> Run:
-        """The run with the texts that are trained and examined on, where another model decides them."""
+    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Run, Network, Vocabulary]:
+        """The model on a device, and its words: trained, found where it was trained before, or given.
 
-    @abstractmethod
-    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
-        """The model on a device, and its words: trained, found where it was trained before, or given."""
+        With the run, which knows by then what texts it is about.
+        """
 
     @property
     def texts(self) -> Corpus:
@@ -145,7 +133,7 @@ class Run(ABC):
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Everything that decides the findings, as plain values."""
-        corpus = self.corpus
+        corpus, model = self.corpus, self.model_record
         return {
             "corpus": {
                 "name": corpus.name,
@@ -158,18 +146,18 @@ class Run(ABC):
                 "lowercase": self.lowercase,
                 **({"candidates": True} if corpus.candidates else {}),
             },
-            **self.model_fields,
+            **model.fields,
             "challenges": [text_of(challenge) for challenge in self.challenges],
             "seed": self.seed,
             "limit": self.limit,
             **({"time": self.time} if self.time else {}),
             "split": self.split,
-            **({"site": self.examined_at} if self.examined_at else {}),
+            **({"site": model.site} if model.site else {}),
             **({} if self.forced == FORCED[0] else {"forced": self.forced}),
             "code": {
-                "model": self.model_code,
+                "model": model.code,
                 "findings": {
-                    text_of(challenge): code_of(challenge, self.definitions, self.subject_class)
+                    text_of(challenge): code_of(challenge, model.definitions, model.subject_class)
                     for challenge in self.asked
                 },
             },
@@ -200,7 +188,8 @@ class Run(ABC):
         fields = self.fields
         corpus = {name: fields["corpus"][name] for name in ("digest", "classes", "task")}
         names = ("training", "removal", "relation", "seed")
-        decides = {"corpus": corpus, "model": self.weights_fields, **{name: fields.get(name) for name in names}}
+        weights = self.model_record.weights or fields["model"]
+        decides = {"corpus": corpus, "model": weights, **{name: fields.get(name) for name in names}}
         return _hash({**decides, "code": fields["code"]["model"]})
 
     def findings_key(self, challenge: Challenge) -> str:
@@ -215,6 +204,11 @@ class Run(ABC):
     def examined(self) -> Split:
         """The split that is examined, or a sample of it that depends on the seed alone."""
         return examined_of(self.texts, self.split, self.seed, self.limit)
+
+    def seen_in_training(self) -> int:
+        """How many of the texts to examine a given model was trained on, as far as that was kept."""
+        path = next((path for path in self.model_record.texts if path.is_file()), None)
+        return 0 if path is None else seen_among(self.examined(), path)
 
     def drawn(self) -> np.ndarray:
         """All rows of the split that is examined, in the order in which a limit takes them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -20,12 +21,11 @@ from attentest.models.architecture import Architecture
 from attentest.models.network import Network, build_network, network_class
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
-from attentest.models.subject import Subject
 from attentest.models.wrappers.guided import Guided
 from attentest.progress import Progress
 from attentest.runs.model import found_or_trained, model_of, train, trained_by
 from attentest.runs.removal import Removal, ranks_of, without_top
-from attentest.runs.run import MODEL, VOCABULARY, Run, Size
+from attentest.runs.run import MODEL, VOCABULARY, ModelRecord, Run, Size
 from attentest.runs.version import name_of, version_of
 from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
@@ -82,53 +82,31 @@ class TrainedRun(Run):
         if self.removal is not None and self.architecture.decoder is not None:
             raise InputError(f"Removal is for classifiers, and {self.corpus.name!r} has texts to write: leave it out.")
 
-    @property
-    def model_fields(self) -> dict[str, Any]:
+    @cached_property
+    def model_record(self) -> ModelRecord:
         """Its parts and vectors, its training, and the other models that have a part in it."""
-        vectors = None
-        if self.vectors is not None:
-            if not self.vectors.is_file():
-                raise InputError(f"No file of word vectors at {self.vectors}. Check --vectors.")
-            sha256 = checksum(self.vectors)
-            vectors = {"file": self.vectors.name, "sha256": sha256, "missing": self.missing_vectors}
-        removal, relation = self.removal, self.relation
-        return {
-            "model": self.architecture.to_record() | {"vectors": vectors},
+        definitions, removal, relation = network_definitions(self.architecture), self.removal, self.relation
+        fields = {
+            "model": self.architecture.to_record() | {"vectors": self._vectors_record()},
             "training": asdict(self.training),
             **({} if removal is None else {"removal": {**asdict(removal), "code": _code_of(removal)}}),
             **({} if relation is None else {"relation": relation.to_record()}),
         }
+        return ModelRecord(
+            fields,
+            definitions,
+            network_class(self.architecture),
+            version_of(*TRAINS, *definitions, *(() if self.vectors is None else (VECTORS,))),
+            f"seed {self.seed}",
+            site_name(self.architecture, self.site),
+        )
 
-    @property
-    def weights_fields(self) -> dict[str, Any]:
-        """All of them."""
-        return dict(self.fields["model"])
-
-    @property
-    def model_code(self) -> str:
-        """That which trains it, and its own."""
-        vectors = () if self.vectors is None else (VECTORS,)
-        return version_of(*TRAINS, *self.definitions, *vectors)
-
-    @property
-    def definitions(self) -> tuple[str, ...]:
-        """Of the network and its parts."""
-        return network_definitions(self.architecture)
-
-    @property
-    def subject_class(self) -> type[Subject]:
-        """The network's."""
-        return network_class(self.architecture)
-
-    @property
-    def examined_at(self) -> str:
-        """By name, where sites are heads."""
-        return site_name(self.architecture, self.site)
-
-    @property
-    def origin(self) -> str:
-        """Its seed."""
-        return f"seed {self.seed}"
+    def _vectors_record(self) -> dict[str, str] | None:
+        if self.vectors is None:
+            return None
+        if not self.vectors.is_file():
+            raise InputError(f"No file of word vectors at {self.vectors}. Check --vectors.")
+        return {"file": self.vectors.name, "sha256": checksum(self.vectors), "missing": self.missing_vectors}
 
     def size(self, vocabulary: Vocabulary) -> Size:
         """Of a classifier, the embedding counts; of a translator, every weight."""
@@ -136,10 +114,6 @@ class TrainedRun(Run):
             return Size(self.architecture.encoder.name, len(vocabulary) * self.architecture.embedding, self.training)
         network = build_network(self.architecture, len(vocabulary), self._classes(vocabulary), torch.Generator())
         return Size("translator", sum(value.numel() for value in network.parameters()), self.training)
-
-    def seen_in_training(self) -> int:
-        """None is examined that is trained on."""
-        return 0
 
     def companion(self, companion: Companion) -> TrainedRun:
         """The same run but for what is named."""
@@ -172,23 +146,26 @@ class TrainedRun(Run):
             relation=self.relation if relation == Relation() else relation,
         )
 
-    def prepare(self, folder: RunFolder, device: torch.device, progress: Progress) -> TrainedRun:
-        """With the texts that its removal leaves: trains, or finds, the first model and asks its explainer."""
+    def obtain(
+        self, folder: RunFolder, device: torch.device, progress: Progress
+    ) -> tuple[TrainedRun, Network, Vocabulary]:
+        """Trained, or found, on the texts that its removal leaves; with the weights of its guide, where it has one."""
+        run = self._without_removed(folder.path.parent, device, progress)
+        model, vocabulary = found_or_trained(run, folder, device, progress)
+        if self.relation is not None and self.relation.guide is not None:
+            model = Guided(model, model_of(self.relation.guide, folder.path.parent, str(device), progress))
+        return run, model, vocabulary
+
+    def _without_removed(self, root: Path, device: torch.device, progress: Progress) -> TrainedRun:
+        """Trains, or finds, the first model and asks its explainer."""
         if self.removal is None:
             return self
         first = replace(self, removal=None, challenges=(), time=0.0)
-        kept = train(first, folder.path.parent, device=str(device), progress=progress)
-        with kept.locked(progress.say), reproducibly():
-            model, vocabulary = first.load(kept.path, device)
-            ranks = ranks_of(kept, model, vocabulary, self.corpus, self.removal.explainer, progress)
+        folder = train(first, root, device=str(device), progress=progress)
+        with folder.locked(progress.say), reproducibly():
+            model, vocabulary = first.load(folder.path, device)
+            ranks = ranks_of(folder, model, vocabulary, self.corpus, self.removal.explainer, progress)
         return replace(self, reduced=without_top(self.corpus, ranks, self.removal))
-
-    def obtain(self, folder: RunFolder, device: torch.device, progress: Progress) -> tuple[Network, Vocabulary]:
-        """Trained, or found; with the weights of its guide, where it has one."""
-        model, vocabulary = found_or_trained(self, folder, device, progress)
-        if self.relation is not None and self.relation.guide is not None:
-            model = Guided(model, model_of(self.relation.guide, folder.path.parent, str(device), progress))
-        return model, vocabulary
 
     def load(self, folder: Path, device: torch.device) -> tuple[Network, Vocabulary]:
         """The network that a run's folder holds, and its words."""

@@ -10,9 +10,6 @@ from attentest.data.corpora import CORPORA
 from attentest.tasks import STEPS, TASKS, TEXTS, task_of, wording_of
 
 SOURCE = Path(__file__).parents[1] / "src" / "attentest"
-REPORT = sorted((SOURCE / "report").glob("*.py"))
-#: Modules of the report that search text with patterns, and what it is that they parse.
-PARSES = {"figures.py": "paths of dots in SVG that the renderer wrote"}
 
 
 def test_every_corpus_names_a_task() -> None:
@@ -24,11 +21,6 @@ def test_no_other_room_asks_for_the_name_of_a_task(path: Path) -> None:
     if path.parent.name == "corpora" or path == SOURCE / "tasks.py":
         return
     assert '"translate"' not in path.read_text("utf-8")
-
-
-@pytest.mark.parametrize("path", REPORT, ids=lambda path: path.name)
-def test_no_finished_sentence_is_searched_or_edited_by_patterns(path: Path) -> None:
-    assert ("\nimport re\n" in path.read_text("utf-8")) == (path.name in PARSES)
 
 
 def test_units_are_counted_in_the_singular_and_the_plural() -> None:

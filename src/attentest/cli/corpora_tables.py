@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -69,14 +68,19 @@ def list_table(found: Sequence[dict[str, Any]]) -> Group:
         first = Text.assemble(
             (f"{entry['name']:<{name}}  ", "bold"), f"{entry['task']:<{task}}  ", (f"{entry['here']:<8}  ", style), rows
         )
-        cited = re.match(r".*?\d{4}", entry["citation"])
-        second = Text(
-            "  " + " · ".join(part for part in (cited and cited[0], entry["licence"], host) if part), style="dim"
-        )
+        made = (_cited(entry["citation"]), entry["licence"], host)
+        second = Text("  " + " · ".join(part for part in made if part), style="dim")
         for line in (first, second):
             line.no_wrap, line.overflow = True, "ellipsis"
             lines.append(line)
     return Group(*lines)
+
+
+def _cited(citation: str) -> str:
+    """Authors and year, without the title that follows."""
+    words = citation.split()
+    years = [place for place, word in enumerate(words) if word.rstrip(",;").isdigit()]
+    return " ".join(words[: years[0] + 1]).rstrip(",;") if years else ""
 
 
 def check_table(title: str, lines: Sequence[Recounted]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +15,9 @@ from attentest.errors import InputError
 __all__ = ["example"]
 
 ROWS = 400
-#: Tokens that stand without a space after the word before them.
-_GLUED = re.compile(r" (n't|'s|[.,;:!?])(?=\s|$)")
-#: Letters that are capitals: the first of a sentence, and I.
-_CAPITAL = re.compile(r"(?:^|[.!?] )[a-z]|\bi\b")
+#: Tokens that end a sentence, and all that stand without a space after the word before them.
+ENDS = (".", "!", "?")
+GLUED = (*ENDS, ",", ";", ":", "n't", "'s")
 
 
 def example(
@@ -44,5 +43,9 @@ def example(
 
 
 def _written(tokens: list[str]) -> str:
-    """Tokens as a person would write them."""
-    return _CAPITAL.sub(lambda found: found[0].upper(), _GLUED.sub(r"\1", " ".join(tokens)))
+    """Tokens as a person would write them: a sentence begins with a capital, and so is I."""
+    text = ""
+    for before, token in pairwise((ENDS[0], *tokens)):
+        word = token.capitalize() if before in ENDS or token == "i" else token
+        text += word if token in GLUED or not text else f" {word}"
+    return text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -135,7 +134,8 @@ def _beside_the_run(found: Explanation | Translation, beside: Path) -> Path:
         asked = json.dumps([found.tokens, found.target, list(found.scores), found.pairs and found.pairs.name, *second])
     else:
         asked = json.dumps([found.tokens, found.words, list(found.scores)])
-    words = re.sub(r"[^a-z0-9]+", "-", " ".join(found.tokens[:6]).lower()).strip("-")[:40]
+    letters = (sign if sign.isascii() and sign.isalnum() else " " for sign in " ".join(found.tokens[:6]).lower())
+    words = "-".join("".join(letters).split())[:40]
     return found.save(folder / f"{words or 'text'}-{hashlib.sha256(asked.encode()).hexdigest()[:6]}.html")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -76,6 +75,6 @@ def import_(
 
     typer.echo(f"{len(texts.ids):,} texts checked and kept: {kept}")
     challenge = f"faithfulness(explainers=('attention', {text_of(Precomputed(file=str(kept)))!r}))"
-    quoted = re.sub(r'([\\"$`])', r"\\\1", challenge)
+    quoted = challenge.translate({ord(sign): f"\\{sign}" for sign in '\\"$`'})
     typer.echo("To judge them, run the audit's command again (nothing is trained twice) with:")
     typer.echo(f'  --challenge "{quoted}"')

@@ -35,7 +35,7 @@ class Toy(Declared):
         Expected("all", "vocabulary", 99, "us"),
         Expected("train", "average length", 3, "us"),
     )
-    presets: ClassVar[Mapping[str, Any]] = {"shouting": lambda: Toy(upper=True)}
+    presets: ClassVar[Mapping[str, Any]] = {"shouting": {"upper": True}}
 
     upper: bool = False
     marked: bool = False

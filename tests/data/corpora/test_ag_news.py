@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
+from attentest.data.catalog.presets import with_preset
 from attentest.data.corpora.ag_news import AGNews, AGNews4
 from attentest.errors import InputError
 
@@ -46,7 +47,7 @@ def test_world_and_business_are_kept_and_a_tenth_is_dev() -> None:
 
 
 def test_the_released_code_drops_the_shortest_and_the_longest() -> None:
-    prepared = AGNews.presets["released"]().prepare(Given(train=rows(), test=rows()))
+    prepared = with_preset(AGNews, "released").prepare(Given(train=rows(), test=rows()))
     assert counts(prepared)["test"] == {"world": 19, "business": 19}
     assert prepared.left_out[-1] == "test: 1 text left out: 158 tokens or more"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.data.corpora.made_up import from_official, prepared, real, write
 
+from attentest.data.catalog.presets import with_preset
 from attentest.data.corpora.babi import Babi, Babi1, Babi2, Babi3
 from attentest.errors import InputError
 
@@ -59,7 +60,7 @@ def test_the_rationale_is_the_tokens_of_the_supporting_sentences(tmp_path: Path)
 
 
 def test_the_released_code_has_no_final_marks(tmp_path: Path) -> None:
-    _, splits = from_official(Babi1.presets["released"](), official(tmp_path))  # type: ignore[arg-type]
+    _, splits = from_official(with_preset(Babi1, "released"), official(tmp_path))  # type: ignore[arg-type]
     first = splits["test"][0]
     assert first.tokens == ["mary", "moved", "to", "the", "bathroom", ".", "john", "went", "to", "the", "hallway"]
     assert first.second == ["where", "is", "mary"]

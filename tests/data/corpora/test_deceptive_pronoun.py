@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
-from attentest.data.corpora.deceptive_pronoun import DeceptivePronoun
+from attentest.data.corpora.deceptive import DeceptivePronoun
 from attentest.errors import InputError
 
 LINES = "M\the said his piece .\nF\tthey sent her to train .\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
-from attentest.data.corpora.deceptive_sst_wiki import DeceptiveSSTWiki
+from attentest.data.corpora.deceptive import DeceptiveSSTWiki
 from attentest.errors import InputError
 
 LINES = "1\tA rare film . It is a town .\n0\tI hate this It is old.\n"

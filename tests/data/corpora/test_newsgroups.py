@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import _twenty_newsgroups as oracle
 from tests.data.catalog.test_cleaning import Given, counts, on_this_machine
 
+from attentest.data.catalog.presets import with_preset
 from attentest.data.corpora.newsgroups import Newsgroups, stripped
 from attentest.errors import InputError
 
@@ -76,7 +77,7 @@ def test_empty_posts_take_part_in_the_draw_or_not() -> None:
         "all: 8 texts left out: empty without headers and quotes"
         in Newsgroups(draw_empty=False).prepare(rows()).left_out
     )
-    assert Newsgroups.presets["released"]() == Newsgroups(draw_empty=False)
+    assert with_preset(Newsgroups, "released") == Newsgroups(draw_empty=False)
 
 
 @pytest.mark.corpora

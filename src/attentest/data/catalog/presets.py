@@ -13,11 +13,9 @@ USUAL = ("paper", "released")
 
 def with_preset(corpus: type[Declared], name: str) -> Declared:
     """The corpus prepared in that way."""
-    if name in corpus.presets:
-        return corpus.presets[name]()
-    if name in USUAL:
-        return corpus()
-    raise UnknownName(f"preset of corpus {corpus.name!r}", name, {*USUAL, *corpus.presets})
+    if name not in (*USUAL, *corpus.presets):
+        raise UnknownName(f"preset of corpus {corpus.name!r}", name, {*USUAL, *corpus.presets})
+    return corpus(**corpus.presets.get(name, {}))
 
 
 def names_of(declared: Declared) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from attentest.data.catalog.cleaning import Limits, csv_records, held_out, instances, shuffled
 from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
@@ -109,10 +109,7 @@ class AGNews(Declared):
         Expected("train", "vocabulary", 15_286, TABLE_5, ("paper",), "their preparation is their own"),
         Expected("train", "average length", 31, TABLE_5, ("paper",), "their preparation is their own"),
     )
-    presets: ClassVar[Mapping[str, Callable[[], Declared]]] = {
-        "paper": lambda: AGNews(drop_extremes=False),
-        "released": lambda: AGNews(drop_extremes=True),
-    }
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}, "released": {"drop_extremes": True}}
     min_frequency: ClassVar[int] = 5
 
     drop_extremes: Annotated[

@@ -11,7 +11,7 @@ A corrected preparation is a new preset or a new name, never a silent edit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -109,7 +109,7 @@ class Declared(ABC):
     #: Every value the field ``label`` may have in a row, None included where it may; empty: any.
     labels: ClassVar[tuple[str | int | None, ...]] = ()
     expected: ClassVar[tuple[Expected, ...]] = ()
-    presets: ClassVar[Mapping[str, Callable[[], Declared]]] = {}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     min_frequency: ClassVar[int] = 1
     #: Offensive or private text that demonstrations and test output must not show.
     sensitive: ClassVar[bool] = False

@@ -6,11 +6,11 @@ tokenises that way; ``paper`` takes spaCy's tokens, as the text says, and line b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from attentest.data.catalog.cleaning import counted, instances
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -72,9 +72,9 @@ class IMDB(Declared):
         Expected("train", "average length", 234, TABLE_5, ("tutek_snajder",), "with the dev reviews ours is 233.6"),
         Expected("train", "vocabulary", 41_919, TABLE_5, ("tutek_snajder",), "their least frequency is not given"),
     )
-    presets: ClassVar[Mapping[str, Callable[[], Declared]]] = {
-        "released": lambda: IMDB(tokens="keras"),
-        "tutek_snajder": lambda: IMDB(tokens="words", more_than=0, fewer_than=0, test_share=1.0, min_df=2),
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "released": {"tokens": "keras"},
+        "tutek_snajder": {"tokens": "words", "more_than": 0, "fewer_than": 0, "test_share": 1.0, "min_df": 2},
     }
     min_frequency: ClassVar[int] = 10
 

@@ -7,6 +7,7 @@ publish it. Their text calls acute anemia 0 and chronic 1; their code and Table 
 from __future__ import annotations
 
 import re
+from abc import ABC
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,11 +22,6 @@ from attentest.errors import InputError
 
 __all__ = ["MimicAnemia", "MimicDiabetes"]
 
-LICENCE = "PhysioNet credentialed health data licence 1.5.0: your own copy, never passed on"
-CITATION = "Johnson et al. 2016, MIMIC-III, a freely accessible critical care database"
-HOMEPAGE = "https://physionet.org/content/mimiciii/1.4/"
-#: One row an admission: its summary and addenda, its codes, and its part among those of CAML's 50 codes.
-FIELDS = ("id", "text", "subject", "admission", "codes", "caml")
 TABLE_1 = "Jain & Wallace 2019, Table 1"
 TABLE_5 = "Tutek & Šnajder 2020, Table 5"
 #: Summaries held at once: they are long.
@@ -43,18 +39,6 @@ def _figures(name: str, counts: Mapping[str, tuple[int, int]], vocabulary: int, 
         yield Expected("test", f"class {label}", test, name, because=UNVERIFIED)
     yield Expected("train", "vocabulary", vocabulary, name, because=UNVERIFIED)
     yield Expected("train", "average length", length, name, because=UNVERIFIED)
-
-
-def read_admissions(folder: Path) -> Mapping[str, Iterable[Row]]:
-    """NOTEEVENTS and DIAGNOSES_ICD (.csv or .csv.gz), read as streams; CAML's lists of admissions where given."""
-    notes, diagnoses = (found(folder, name) for name in ("NOTEEVENTS.csv", "DIAGNOSES_ICD.csv"))
-    caml = {
-        record[0]: part
-        for part in ("train", "dev", "test")
-        for path in folder.rglob(f"{part}_50_hadm_ids.csv")
-        for record in csv_records(path)
-    }
-    return {"notes": _admissions(notes, diagnoses, caml)}
 
 
 def _admissions(notes: Path, diagnoses: Path, caml: Mapping[str, str]) -> Iterator[Row]:
@@ -116,7 +100,33 @@ def _words(row: Row) -> list[str]:
 
 
 @dataclass(frozen=True)
-class MimicDiabetes(Declared):
+class Mimic(Declared, ABC):
+    """Discharge summaries from the user's own files."""
+
+    licence: ClassVar[str] = "PhysioNet credentialed health data licence 1.5.0: your own copy, never passed on"
+    citation: ClassVar[str] = "Johnson et al. 2016, MIMIC-III, a freely accessible critical care database"
+    homepage: ClassVar[str] = "https://physionet.org/content/mimiciii/1.4/"
+    folder: ClassVar[str] = "mimic"
+    splits: ClassVar[tuple[str, ...]] = ("notes",)
+    #: One row an admission: its summary and addenda, its codes, and its part among those of CAML's 50 codes.
+    fields: ClassVar[tuple[str, ...]] = ("id", "text", "subject", "admission", "codes", "caml")
+    min_frequency: ClassVar[int] = 5
+    sensitive: ClassVar[bool] = True
+
+    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
+        """NOTEEVENTS and DIAGNOSES_ICD (.csv or .csv.gz), read as streams; CAML's *_50_hadm_ids.csv where given."""
+        notes, diagnoses = (found(folder, name) for name in ("NOTEEVENTS.csv", "DIAGNOSES_ICD.csv"))
+        caml = {
+            record[0]: part
+            for part in ("train", "dev", "test")
+            for path in folder.rglob(f"{part}_50_hadm_ids.csv")
+            for record in csv_records(path)
+        }
+        return {"notes": _admissions(notes, diagnoses, caml)}
+
+
+@dataclass(frozen=True)
+class MimicDiabetes(Mimic):
     """Discharge summaries: was the admission given the code for diabetes?
 
     From your own licensed copy of MIMIC-III: `NOTEEVENTS.csv` and `DIAGNOSES_ICD.csv`, gzipped or not. Put the
@@ -127,28 +137,16 @@ class MimicDiabetes(Declared):
 
     name: ClassVar[str] = "mimic_diabetes"
     summary: ClassVar[str] = "Discharge summaries with or without the ICD-9 code for diabetes (MIMIC-III, --from DIR)"
-    licence: ClassVar[str] = LICENCE
-    citation: ClassVar[str] = CITATION
-    homepage: ClassVar[str] = HOMEPAGE
-    folder: ClassVar[str] = "mimic"
-    splits: ClassVar[tuple[str, ...]] = ("notes",)
-    fields: ClassVar[tuple[str, ...]] = FIELDS
     expected: ClassVar[tuple[Expected, ...]] = (
         *_figures(TABLE_1, {"no diabetes": (6_381, 1_295), "diabetes": (1_353, 319)}, 22_316, 1_858),
         *_figures(TABLE_5, {}, 23_778, 1_700),
     )
-    min_frequency: ClassVar[int] = 5
-    sensitive: ClassVar[bool] = True
 
     code: Annotated[
         str,
         "Admissions with an ICD-9 code that begins so are positive: `250.00` gives the published share, `250` is "
         "all of diabetes.",
     ] = "250.00"
-
-    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
-        """The user's NOTEEVENTS and DIAGNOSES_ICD, and CAML's *_50_hadm_ids.csv where they lie beside them."""
-        return read_admissions(folder)
 
     def prepare(self, rows: Rows) -> Prepared:
         """CAML's split of the admissions with its 50 codes; where its lists are not given, all admissions."""
@@ -180,7 +178,7 @@ class MimicDiabetes(Declared):
 
 
 @dataclass(frozen=True)
-class MimicAnemia(Declared):
+class MimicAnemia(Mimic):
     """Discharge summaries of patients with anemia: chronic (285.2) or acute (285.1)?
 
     From the same files as `mimic_diabetes`: admissions with chronic (285.2) or with acute (285.1) anemia, and not
@@ -190,24 +188,12 @@ class MimicAnemia(Declared):
 
     name: ClassVar[str] = "mimic_anemia"
     summary: ClassVar[str] = "Discharge summaries with chronic or with acute anemia (MIMIC-III, --from DIR)"
-    licence: ClassVar[str] = LICENCE
-    citation: ClassVar[str] = CITATION
-    homepage: ClassVar[str] = HOMEPAGE
-    folder: ClassVar[str] = "mimic"
-    splits: ClassVar[tuple[str, ...]] = ("notes",)
-    fields: ClassVar[tuple[str, ...]] = FIELDS
     expected: ClassVar[tuple[Expected, ...]] = (
         *_figures(TABLE_1, {"chronic": (1_847, 460), "acute": (3_251, 802)}, 19_743, 2_188),
         *_figures(TABLE_5, {}, 20_290, 1_927),
     )
-    min_frequency: ClassVar[int] = 5
-    sensitive: ClassVar[bool] = True
 
     seed: Annotated[int, "The seed of the draw of test admissions; the default is the authors'."] = 12939
-
-    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
-        """The user's NOTEEVENTS and DIAGNOSES_ICD."""
-        return read_admissions(folder)
 
     def prepare(self, rows: Rows) -> Prepared:
         """Admissions with one of the two codes and not the other, drawn 80/20."""

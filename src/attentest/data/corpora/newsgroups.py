@@ -8,11 +8,11 @@ counts to the text. It lists 151 baseball posts for testing where the draw holds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -76,10 +76,7 @@ class Newsgroups(Declared):
         Expected("train", "vocabulary", 15590, TABLE_5, ("paper",), OTHERWISE),
         Expected("train", "vocabulary", 6515, "released notebook", ("released",), ALL_LENGTHS.format("6,517")),
     )
-    presets: ClassVar[Mapping[str, Callable[[], Declared]]] = {
-        "paper": lambda: Newsgroups(draw_empty=True),
-        "released": lambda: Newsgroups(draw_empty=False),
-    }
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}, "released": {"draw_empty": False}}
     min_frequency: ClassVar[int] = 2
 
     draw_empty: Annotated[

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from attentest.data.corpora import treebank
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
@@ -54,8 +54,8 @@ class SST(Declared):
         Expected("all", "vocabulary", 17310, TABLE_5, ("tutek_snajder",), OTHERWISE),
         Expected("all", "average length", 17, TABLE_5, ("tutek_snajder",), "18 when rounded, 17 when cut"),
     )
-    presets: ClassVar[Mapping[str, Callable[[], Declared]]] = {
-        "tutek_snajder": lambda: SST(more_than=0, drop_longest=False),
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "tutek_snajder": {"more_than": 0, "drop_longest": False},
     }
 
     more_than: Annotated[int, "Keep sentences with more tokens than this."] = 5

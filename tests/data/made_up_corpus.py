@@ -43,19 +43,19 @@ class Toy(Declared):
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         if not (folder / "train.txt").is_file():
             raise InputError(f"{folder} holds no train.txt.")
-        return {path.stem: self._rows(path) for path in sorted(folder.glob("*.txt"))}
+        return {path.stem: self.read_rows(path) for path in sorted(folder.glob("*.txt"))}
 
-    def _rows(self, path: Path) -> Iterator[Row]:
+    def read_rows(self, path: Path) -> Iterator[Row]:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
             label, _, text = line.partition("\t")
             yield {"id": f"{path.stem}-{number}", "text": text, "label": int(label)}
 
     def prepare(self, rows: Rows) -> Prepared:
         left_out: list[str] = []
-        splits = {split: self._instances(rows, split, left_out) for split in self.splits if rows.has(split)}
+        splits = {split: self.read_instances(rows, split, left_out) for split in self.splits if rows.has(split)}
         return Prepared(splits, ("bad", "good"), "split at spaces", left_out, rationale="human" if self.marked else "")
 
-    def _instances(self, rows: Rows, split: str, left_out: list[str]) -> Iterator[Instance]:
+    def read_instances(self, rows: Rows, split: str, left_out: list[str]) -> Iterator[Instance]:
         for row in rows(split):
             tokens = row["text"].upper().split() if self.upper else row["text"].split()
             marks = [token == "fine" for token in tokens] if self.marked and len(tokens) > 2 else None

@@ -28,7 +28,7 @@ def splitmix(bits: int) -> int:
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_the_hash_is_splitmix64(numbers: list[int]) -> None:
-    ours = chance._mixed(torch.tensor(numbers))
+    ours = chance.mixed_bits(torch.tensor(numbers))
     assert [bits % 2**64 for bits in ours.tolist()] == [splitmix(number % 2**64) for number in numbers]
 
 

@@ -43,7 +43,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 def test_the_same_seed_gives_the_same_interval_whatever_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = np.random.default_rng(5).normal(size=50)
     before = bootstrap_mean(sample, seed=7)
-    monkeypatch.setattr(bootstrap, "_CELLS", 1)
+    monkeypatch.setattr(bootstrap, "VALUES_AT_ONCE", 1)
     assert bootstrap_mean(sample, seed=7) == before
     assert bootstrap_mean(sample, seed=8) != before
 

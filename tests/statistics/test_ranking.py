@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from attentest.statistics.bootstrap import bootstrap_mean, resampled_means
-from attentest.statistics.ranking import _tau, dependence, rank_methods
+from attentest.statistics.ranking import dependence, rank_methods, tau_b_of_rows
 
 
 def made_up(count: int = 200, seed: int = 0, **shifts: float) -> dict[str, np.ndarray]:
@@ -130,4 +130,4 @@ def test_conclusions_that_turn_or_are_lost_are_named():
 def test_tau_of_methods_equals_scipy(pairs):
     x, y = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
     expected = stats.kendalltau(x, y).statistic
-    assert _tau(x[None], y[None])[0] == pytest.approx(expected, nan_ok=True)
+    assert tau_b_of_rows(x[None], y[None])[0] == pytest.approx(expected, nan_ok=True)

@@ -132,7 +132,7 @@ def test_a_difference_from_itself_is_nothing() -> None:
 def test_the_same_claim_gives_the_same_interval_and_another_key_other_seeds() -> None:
     values = np.random.default_rng(0).normal(size=(3, 50)) + np.array([[0.0], [1.0], [2.0]])
     first = interval(sample(values), "key")
-    resampling._weights.cache_clear()
+    resampling.draws_of_instances.cache_clear()
     assert interval(sample(values), "key") == first
     assert interval(sample(values), "other").low != first.low
 

@@ -181,12 +181,12 @@ class Corpus:
         for name in sorted(self.splits):
             total.update(name.encode())
             for column in self.splits[name].table.itercolumns():
-                for part in _flat(column):
+                for part in flat_bytes(column):
                     total.update(part)
         return total.hexdigest()[:16]
 
 
-def _flat(column: pa.ChunkedArray) -> Iterator[bytes]:
+def flat_bytes(column: pa.ChunkedArray) -> Iterator[bytes]:
     """The content of a column as bytes that do not depend on how it is cut into chunks, one chunk at a time."""
     while pa.types.is_list(column.type):
         for chunk in column.chunks:

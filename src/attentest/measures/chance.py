@@ -64,7 +64,7 @@ def permutations(
 
 def branched(keys: Int[Tensor, " part"], number: Int[Tensor, " part"]) -> Int[Tensor, " part"]:
     """Keys for the parts of instances, such as their sentences: one for every (instance's key, number)."""
-    return _mixed(keys.long() + _GOLDEN * (number + 1))
+    return mixed_bits(keys.long() + _GOLDEN * (number + 1))
 
 
 def _counters(
@@ -78,10 +78,10 @@ def _hashed(
 ) -> Int[Tensor, "batch draws width"]:
     """64 random bits for every (seed, stream, key, draw, counter)."""
     digest = hashlib.blake2b(f"{seed}/{stream}".encode(), digest_size=8).digest()
-    state = _mixed(keys.long() + int.from_bytes(digest, "big", signed=True))
+    state = mixed_bits(keys.long() + int.from_bytes(digest, "big", signed=True))
     numbers = torch.arange(draws, device=keys.device)
-    state = _mixed(state[:, None] + _GOLDEN * (numbers + 1))
-    return _mixed(state[:, :, None] + _GOLDEN * (counters[:, None] + 1))
+    state = mixed_bits(state[:, None] + _GOLDEN * (numbers + 1))
+    return mixed_bits(state[:, :, None] + _GOLDEN * (counters[:, None] + 1))
 
 
 def _signed(bits: int) -> int:
@@ -93,7 +93,7 @@ _FIRST = _signed(0xBF58476D1CE4E5B9)
 _SECOND = _signed(0x94D049BB133111EB)
 
 
-def _mixed(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+def mixed_bits(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
     """The finaliser of splitmix64; multiplication wraps around."""
     bits = (bits ^ _shifted(bits, 30)) * _FIRST
     bits = (bits ^ _shifted(bits, 27)) * _SECOND

@@ -16,7 +16,7 @@ from attentest.measures.packing import by_length, packed
 __all__ = ["Kendall", "average_precision", "kendall", "rank_biased_overlap", "spearman", "top_k_overlap"]
 
 _EXACT_UP_TO = 33  # tokens; beyond it SciPy's "auto" turns to the normal approximation
-_CELLS = 1 << 18  # sign matrices of this size stay in the cache
+PAIRS_AT_ONCE = 1 << 18  # sign matrices of this size stay in the cache
 
 
 class Kendall(NamedTuple):
@@ -34,7 +34,7 @@ def kendall(
     x, y = packed(x.nan_to_num(nan=math.nan), mask), packed(y.nan_to_num(nan=math.nan), mask)
     lengths = mask.sum(-1)
     balance, *ties = x.new_empty((7, len(x)), dtype=torch.float64)
-    for rows, longest in by_length(lengths, _CELLS, power=2):
+    for rows, longest in by_length(lengths, PAIRS_AT_ONCE, power=2):
         real = torch.arange(longest, device=x.device) < lengths[rows, None]
         signs_x, signs_y = _signs(x[rows, :longest], real), _signs(y[rows, :longest], real)
         balance[rows] = (signs_x * signs_y).sum(-1).double().sum(-1) / 2
@@ -79,13 +79,13 @@ def _tau_b(
 
 
 def _exact_p_value(n: Int[Tensor, " batch"], rarer: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    table = _mahonian().to(n.device)
+    table = inversion_probabilities().to(n.device)
     wide = n.clamp(max=len(table) - 1)
     return table[wide, torch.where(n <= _EXACT_UP_TO, rarer, rarer.clamp(max=1))]
 
 
 @cache
-def _mahonian() -> Float[Tensor, "length inversions"]:
+def inversion_probabilities() -> Float[Tensor, "length inversions"]:
     """P(at most c or at least n(n−1)/2 − c inversions) of a random permutation of n; past 33 only c ≤ 1."""
     width = _EXACT_UP_TO * (_EXACT_UP_TO - 1) // 2 + 1
     table, counts = [[0.0] * width], [1]

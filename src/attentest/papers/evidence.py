@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attentest.errors import InputError, StorageError
+from attentest.papers.row_statistics import columns_of, statistic_of
 from attentest.papers.rules import CorpusRule, MeasureRule
-from attentest.papers.statistics import columns_of, statistic_of
 from attentest.statistics.resampling import Sample, reach
 from attentest.store.findings import Description, Measure, described
 from attentest.store.folder import RunFolder

@@ -19,8 +19,8 @@ __all__ = [
     "resampled_means",
 ]
 
-_KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size
-_CELLS = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
+_KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size, ready for a product
+VALUES_AT_ONCE = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
 
 
 def bootstrap_mean(values: ArrayLike, *, seed: int = 0, resamples: int = 2000, level: float = 0.95) -> Interval:
@@ -30,23 +30,15 @@ def bootstrap_mean(values: ArrayLike, *, seed: int = 0, resamples: int = 2000, l
     NaN among the values makes everything NaN: leave undefined instances out, and count them, beforehand.
     """
     sample = np.asarray(values, dtype=np.float64).ravel()
-    size = len(sample)
-    if size == 0:
-        return Interval(math.nan, math.nan, math.nan)
-    mean = float(sample.mean())
-    if size == 1 or math.isnan(mean):
-        return Interval(mean, math.nan, math.nan)
-    means = np.concatenate([counts @ sample for counts in _resamplings(size, seed, resamples)]) / size
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(mean, float(low), float(high))
+    return bootstrap_of_sums(
+        sample[:, None], lambda sums: sums[..., 0] / len(sample), seed=seed, resamples=resamples, level=level
+    )
 
 
 def resampled_means(values: np.ndarray, *, seed: int = 0, resamples: int = 2000) -> np.ndarray:
     """The means of every column over instances drawn with replacement, [resample, column]: the same draws for all."""
-    size = len(values)
-    drawn = [counts.astype(np.float64) @ values for counts in _resamplings(size, seed, resamples)]
-    means: np.ndarray = np.concatenate(drawn) / size
-    return means
+    drawn = [counts @ values for counts in _resamplings(len(values), seed, resamples)]
+    return np.asarray(np.concatenate(drawn) / len(values))
 
 
 def bootstrap_of_sums(
@@ -79,14 +71,14 @@ def _resamplings(size: int, seed: int, resamples: int) -> Iterable[np.ndarray]:
     return _drawn(size, seed, resamples)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _kept(size: int, seed: int, resamples: int) -> np.ndarray:
     return np.concatenate(list(_drawn(size, seed, resamples)))
 
 
 def _drawn(size: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
-    return (counts.astype(np.float32) for counts in draws(size, resamples, generator, max(1, _CELLS // size)))
+    return (counts.astype(np.float64) for counts in draws(size, resamples, generator, max(1, VALUES_AT_ONCE // size)))
 
 
 def draws(size: int, resamples: int, generator: np.random.Generator, most: int) -> Iterator[np.ndarray]:

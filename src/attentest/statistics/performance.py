@@ -6,19 +6,12 @@ import math
 
 import numpy as np
 
-__all__ = ["accuracy", "f1_macro", "f1_of", "roc_auc"]
+__all__ = ["accuracy", "f1_macro", "roc_auc"]
 
 
 def accuracy(labels: np.ndarray, predicted: np.ndarray) -> float:
     """The share of correct predictions."""
     return float((labels == predicted).mean()) if len(labels) else math.nan
-
-
-def f1_of(labels: np.ndarray, predicted: np.ndarray, positive: int) -> float:
-    """F1 of one class; zero when it is neither present nor predicted."""
-    from sklearn.metrics import f1_score
-
-    return float(f1_score(labels == positive, predicted == positive, zero_division=0)) if len(labels) else 0.0
 
 
 def f1_macro(labels: np.ndarray, predicted: np.ndarray) -> float:

@@ -98,8 +98,8 @@ def dependence(
     halves = both[:, : len(names)], both[:, len(names) :]
     ways = [rank_methods(dict(zip(names, half.T, strict=True)), seed=seed, resamples=resamples) for half in halves]
     drawn = resampled_means(both, seed=seed, resamples=resamples)
-    taus = _tau(drawn[:, : len(names)], drawn[:, len(names) :])
-    tau = float(_tau(halves[0].mean(0)[None], halves[1].mean(0)[None])[0])
+    taus = tau_b_of_rows(drawn[:, : len(names)], drawn[:, len(names) :])
+    tau = float(tau_b_of_rows(halves[0].mean(0)[None], halves[1].mean(0)[None])[0])
     low, high = _quantiles(taus[~np.isnan(taus)]) if not np.isnan(taus).all() else (np.nan, np.nan)
     turned, lost, kept = [], [], 0
     for i, a in enumerate(names):
@@ -153,7 +153,7 @@ def _pairs(
     return differences, better
 
 
-def _tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def tau_b_of_rows(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Kendall's τ-b of the rows of two arrays, NaN where all values of a row are equal."""
     signs = [np.sign(values[:, :, None] - values[:, None, :]) for values in (first, second)]
     pairs = (signs[0] * signs[1]).sum((1, 2))

@@ -121,7 +121,7 @@ def _resampled(sample: Sample, texts: Mapping[str, str], key: str) -> np.ndarray
     generator = np.random.default_rng(_seed(key))
     count = len(sample.seeds)
     chosen = generator.multinomial(count, np.full(count, 1 / count), size=RESAMPLES) / count
-    weights = _weights(tuple(texts), tuple(texts.values()))
+    weights = draws_of_instances(tuple(texts), tuple(texts.values()))
     if sample.ids != tuple(texts):
         place = {name: i for i, name in enumerate(texts)}
         weights = weights[:, [place[name] for name in sample.ids]]
@@ -131,12 +131,12 @@ def _resampled(sample: Sample, texts: Mapping[str, str], key: str) -> np.ndarray
 
 
 @lru_cache(maxsize=2)
-def _weights(ids: tuple[str, ...], texts: tuple[str, ...]) -> np.ndarray:
+def draws_of_instances(ids: tuple[str, ...], texts: tuple[str, ...]) -> np.ndarray:
     """How often each instance is drawn in each resample; those of one text are drawn together."""
     if ids != texts:
         drawn, place = np.unique(texts, return_inverse=True)
         whole = tuple(map(str, drawn))
-        return np.asarray(_weights(whole, whole)[:, place])
+        return np.asarray(draws_of_instances(whole, whole)[:, place])
     size = len(ids)
     generator = np.random.default_rng(_seed("\n".join(sorted(ids))))
     most = max(1, _AT_ONCE // max(size, 1))

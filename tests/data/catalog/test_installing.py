@@ -171,7 +171,7 @@ def test_an_official_file_that_cannot_be_read_is_not_a_full_disk(places: Path, m
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
         yield
 
-    monkeypatch.setattr(Toy, "_rows", unreadable)
+    monkeypatch.setattr(Toy, "read_rows", unreadable)
     with pytest.raises(InputError, match=r"test.txt cannot be read \(Permission denied\)"):
         get(Toy(), from_folder=official(places / "official"))
 

@@ -40,8 +40,8 @@ def test_the_second_time_nothing_is_prepared_and_no_token_is_read(toy: Path, mon
         raise AssertionError("prepared again")
 
     monkeypatch.setattr(Toy, "prepare", refuse)
-    monkeypatch.setattr(cache, "_computed", refuse)
-    monkeypatch.setattr("attentest.data.corpus._flat", refuse)
+    monkeypatch.setattr(cache, "computed_sum", refuse)
+    monkeypatch.setattr("attentest.data.corpus.flat_bytes", refuse)
     again = load_prepared(Toy())
     assert again.digest == first.digest
     assert again["train"].table.equals(first["train"].table)
@@ -109,15 +109,15 @@ def test_two_processes_at_once_both_get_it(toy: Path) -> None:
 
 
 def test_a_folder_that_came_in_between_is_taken(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = prepared._written
+    written = prepared.write_splits
 
     def slow(declared: Any, made: Any, folder: Path, progress: Any) -> dict[str, Any]:
         record = written(declared, made, folder, progress)
-        monkeypatch.setattr(prepared, "_written", written)
+        monkeypatch.setattr(prepared, "write_splits", written)
         load_prepared(Toy())  # another process, meanwhile
         return record
 
-    monkeypatch.setattr(prepared, "_written", slow)
+    monkeypatch.setattr(prepared, "write_splits", slow)
     assert len(load_prepared(Toy())["train"]) == 6
     assert len(list(prepared_folder(Toy()).parent.iterdir())) == 1
 
@@ -136,7 +136,7 @@ def test_an_interruption_leaves_nothing(toy: Path, monkeypatch: pytest.MonkeyPat
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Toy, "_instances", interrupted)
+    monkeypatch.setattr(Toy, "read_instances", interrupted)
     with pytest.raises(KeyboardInterrupt):
         load_prepared(Toy())
     assert not list(prepared_folder(Toy()).parent.iterdir())

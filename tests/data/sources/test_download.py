@@ -213,7 +213,7 @@ def test_ctrl_c_keeps_the_part(server: Server, tmp_path: Path, monkeypatch: pyte
         raise KeyboardInterrupt
 
     server.drop_after = [1000]
-    monkeypatch.setattr(module, "_continues", interrupted)
+    monkeypatch.setattr(module, "continues", interrupted)
     with pytest.raises(KeyboardInterrupt):
         download(server.url, tmp_path / "toy.bin")
     assert (tmp_path / "toy.bin.part").stat().st_size == 1000

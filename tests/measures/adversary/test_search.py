@@ -101,7 +101,7 @@ def test_every_instance_ends_where_it_would_alone() -> None:
 def test_padding_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, z, noise = scene(3, 4)
     before = relaxed_search_affine(z, rows.weights, rows.mask, EPSILON, noise, steps=200)
-    monkeypatch.setattr(search, "_CELLS", {"cpu": 1})
+    monkeypatch.setattr(search, "NUMBERS_AT_ONCE", {"cpu": 1})
     after = relaxed_search_affine(
         padded(z, 2, 3),
         padded(rows.weights, 2, 3),

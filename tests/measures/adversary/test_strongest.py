@@ -266,7 +266,7 @@ def test_long_texts_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None
     z = noise_like(batch, scale=4)
     weights = z.abs() * batch.mask
     whole = strongest_adversary(weights, z, batch.mask, 0.01)
-    monkeypatch.setattr(strongest, "_CELLS", 1)
+    monkeypatch.setattr(strongest, "PAIRS_AT_ONCE", 1)
     assert torch.equal(strongest_adversary(weights, z, batch.mask, 0.01).divergence, whole.divergence)
 
 

@@ -41,7 +41,7 @@ def sum_of(path: Path) -> FileSum:
         known = json.loads(remembered.read_text(encoding="utf-8"))
         if known["file"] == key:
             return FileSum(str(known["sha256"]), int(known["rows"]))
-    found = _computed(path)
+    found = computed_sum(path)
     # A sum that cannot be kept is computed again next time: no reason to stop.
     with contextlib.suppress(OSError):
         remembered.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def sum_of(path: Path) -> FileSum:
     return found
 
 
-def _computed(path: Path) -> FileSum:
+def computed_sum(path: Path) -> FileSum:
     try:
         with path.open("rb") as handle:
             sha256 = hashlib.file_digest(handle, "sha256").hexdigest()

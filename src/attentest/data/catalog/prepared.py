@@ -173,7 +173,7 @@ def _prepare(declared: Declared, folder: Path, progress: Progress) -> None:
     temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
     try:
         temporary.mkdir(parents=True)
-        record = _written(declared, declared.prepare(RowsOnDisk(declared)), temporary, progress)
+        record = write_splits(declared, declared.prepare(RowsOnDisk(declared)), temporary, progress)
         (temporary / RECORD).write_text(json.dumps(record, ensure_ascii=False, indent=1), encoding="utf-8")
         _move_into_place(temporary, folder)
     except OSError as error:
@@ -216,7 +216,7 @@ def _forget_superseded(folder: Path, text: str) -> None:
                     shutil.rmtree(other, ignore_errors=True)
 
 
-def _written(declared: Declared, prepared: Prepared, folder: Path, progress: Progress) -> dict[str, Any]:
+def write_splits(declared: Declared, prepared: Prepared, folder: Path, progress: Progress) -> dict[str, Any]:
     """Stream every split to its file; what must be known without reading them again."""
     splits: dict[str, dict[str, Any]] = {}
     tables: dict[str, Split] = {}

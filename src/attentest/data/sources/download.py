@@ -116,7 +116,7 @@ def _go_on(url: str, begun: _Begun, tick: Tick) -> None:
         raise _Cut("the part that was kept does not fit the file; starting again") from error
     with response:
         mode = "ab"
-        if have and not _continues(response, have):
+        if have and not continues(response, have):
             tick(-have)
             have, mode = 0, "wb"
         length = response.headers.get("Content-Length")
@@ -139,7 +139,7 @@ def _go_on(url: str, begun: _Begun, tick: Tick) -> None:
         raise _Cut(f"the connection ended after {received:,} of {int(length):,} bytes")
 
 
-def _continues(response: Any, have: int) -> bool:
+def continues(response: Any, have: int) -> bool:
     """Whether the server sends the rest, and not the whole file again."""
     said = response.headers.get("Content-Range") or ""
     return response.status == http.client.PARTIAL_CONTENT and said.startswith(f"bytes {have}-")

@@ -21,7 +21,7 @@ Decode = Callable[[Float[Tensor, "batch k token"]], Float[Tensor, "batch k outco
 _Penalise = Callable[[Float[Tensor, "k rows token"], Float[Tensor, "k rows token"]], None]
 
 # Weights moved together through all steps: few stay in a core's cache, many make a GPU's steps worth their launch.
-_CELLS = {"cpu": 1 << 15, "cuda": 1 << 23}
+NUMBERS_AT_ONCE = {"cpu": 1 << 15, "cuda": 1 << 23}
 # From so many margins on one product with all of them is faster than one with each.
 _MANY = 8
 _NOWHERE = -690.0  # the logit of padding: softmax makes it 1e-300, whose logarithm is still a number
@@ -91,7 +91,9 @@ def relaxed_search_affine(
     lengths, places = mask.sum(-1), positions(mask)
     moved = torch.zeros_like(noise, dtype=torch.float64)
     some = lengths.nonzero().squeeze(-1)
-    for part, longest in by_length(lengths[some], _CELLS.get(mask.device.type, _CELLS["cpu"]) // noise.shape[1]):
+    for part, longest in by_length(
+        lengths[some], NUMBERS_AT_ONCE.get(mask.device.type, NUMBERS_AT_ONCE["cpu"]) // noise.shape[1]
+    ):
         rows = some[part]
         here = places[rows, :longest]
         each = here[:, None].expand(-1, noise.shape[1], -1)

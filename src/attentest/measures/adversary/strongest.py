@@ -26,7 +26,7 @@ __all__ = [
     "unconstrained_divergence",
 ]
 
-_CELLS = 1 << 18  # pairs of tokens looked at together, so that memory does not grow with T²
+PAIRS_AT_ONCE = 1 << 18  # pairs of tokens looked at together, so that memory does not grow with T²
 _TOLERANCE = 1e-10  # in logits: a token on the edge of the slab is inside, whatever the rounding
 
 
@@ -184,7 +184,7 @@ def _best_pair(
     first, second = torch.zeros_like(sizes), torch.zeros_like(sizes)
 
     mixed = sizes.nonzero().squeeze(-1)
-    for part, widest in by_length(sizes[mixed], _CELLS, power=2):
+    for part, widest in by_length(sizes[mixed], PAIRS_AT_ONCE, power=2):
         rows = mixed[part]
         i, j = places_above[rows, :widest], places_below[rows, :widest]
         values, shares = _on_bound(

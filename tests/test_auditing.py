@@ -11,6 +11,7 @@ from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import AttentestError, InputError
 from attentest.models.parts.heads import Joint, JointTanh
 from attentest.progress import Silent
+from attentest.runs.options import Options
 from attentest.runs.questions import Questions
 from attentest.tasks import DEFAULT, THOROUGH
 
@@ -75,7 +76,7 @@ def test_a_trained_run_is_audited_by_its_path(audited, data, tmp_path):
 
 
 def test_a_model_without_texts_asks_for_them(audited, tmp_path):
-    with pytest.raises(InputError, match="--data or --corpus"):
+    with pytest.raises(InputError, match="Give data"):
         attentest.audit(audited.folder.path, runs=tmp_path / "runs")
 
 
@@ -115,9 +116,9 @@ def test_a_run_that_keeps_nothing_of_single_tokens_has_a_verdict_and_a_page_too(
 
 
 def test_a_thorough_audit_adds_the_tests_that_train_other_models_unless_they_are_named():
-    assert Questions.of(("uniform",)) == Questions(("uniform",))
-    assert Questions.of(("uniform",), thorough=True).texts == ("uniform", *THOROUGH)
-    chosen = Questions.of(("seed_variance(seeds=4)",), thorough=True)
+    assert Questions.of(Options(challenges=("uniform",))) == Questions(("uniform",))
+    assert Questions.of(Options(challenges=("uniform",), thorough=True)).texts == ("uniform", *THOROUGH)
+    chosen = Questions.of(Options(challenges=("seed_variance(seeds=4)",), thorough=True))
     assert chosen.texts == (*DEFAULT, "seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
     assert chosen.named == ("seed_variance(seeds=4)",)
 

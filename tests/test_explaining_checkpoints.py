@@ -19,7 +19,6 @@ from attentest.explaining import OF_CHECKPOINTS
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
-from attentest.runs.given import describe_given
 from tests.conftest import made_up_corpus
 from tests.pretrained import tiny, tokenizer_of
 
@@ -94,7 +93,7 @@ def test_a_checkpoint_of_pairs_and_methods_that_were_named(checkpoint: Path) -> 
 
 def test_a_run_that_took_a_checkpoint_says_to_give_it(checkpoint: Path, tmp_path: Path) -> None:
     corpus = made_up_corpus(count=10)
-    run = describe_given(checkpoint, corpus=corpus, classes=corpus.classes, challenges=("uniform",), limit=2)
+    run = describe_run(checkpoint, corpus=corpus, classes=corpus.classes, challenges=("uniform",), limit=2)
     folder = execute(run, tmp_path)
     with pytest.raises(NotApplicable, match="give the checkpoint itself, --model FOLDER"):
         attentest.explain(TEXT, folder.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +11,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from attentest.devices import device_named
-from attentest.durations import seconds_of
 from attentest.progress import SILENT, Progress
 from attentest.report.judge import judge
 from attentest.report.records import record_of
 from attentest.report.verdict import Verdict
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute, is_complete
-from attentest.runs.given import describe_given
+from attentest.runs.options import Options
 from attentest.runs.questions import Questions
 from attentest.runs.run import Run
 from attentest.store.folder import RunFolder
@@ -77,28 +77,22 @@ def audit(
     texts: Sequence[Any] | None = None,
     labels: Sequence[int | str] | None = None,
     *,
-    challenges: str | Sequence[str] | None = None,
-    thorough: bool = False,
-    limit: int | None = None,
-    time: str | float | None = None,
     runs: str | Path = "runs",
     device: str = "auto",
     fresh: bool = False,
     progress: Progress = SILENT,
     **choices: Any,
 ) -> Audit:
-    """Audit a model's attention: train one, or take one that is there; see ``describe_run`` for the choices.
+    """Audit a model's attention: train one, or take one that is there.
 
     ``model`` is a finished run's folder, the folder of a Transformers checkpoint, a Transformers model in memory (with
-    its ``tokenizer``), or a subject of your own; ``texts`` and ``labels`` may stand in the place of data.
-    ``thorough`` adds the four tests that train other models to compare this one with; it takes many times as long.
-    ``limit`` is the number of texts to examine, 0 for all; by default all, and of translations 50.
-    ``time``, as "5m" or in seconds, keeps within a budget, training included, by examining fewer texts.
+    its ``tokenizer``), or a subject of your own; ``texts`` and ``labels`` may stand in the place of data. The other
+    choices are the command line's options, with underscores; ``challenges`` is a list.
+    ``runs`` is the folder of runs; ``fresh`` computes again what is there.
     """
     began = monotonic()
     device_named(device)
-    given = (model, tokenizer, texts, labels)
-    run = describe_audit(*given, challenges=challenges, thorough=thorough, limit=limit, time=time, **choices)
+    run = describe_audit(model, tokenizer, texts, labels, **choices)
     return finish(run, Path(runs), device=device, fresh=fresh, began=began, progress=progress)
 
 
@@ -107,25 +101,19 @@ def describe_audit(
     tokenizer: Any = None,
     texts: Sequence[Any] | None = None,
     labels: Sequence[int | str] | None = None,
-    *,
-    challenges: str | Sequence[str] | None = None,
-    thorough: bool = False,
-    limit: int | None = None,
-    time: str | float | None = None,
     **choices: Any,
 ) -> Run:
     """The run of an audit: with the usual challenges for its task, where none is named."""
-    seconds = 0.0 if time is None else seconds_of(time)
-    named = (challenges,) if isinstance(challenges, str) else challenges
-    chosen = Questions.of(named or None, thorough=thorough)
-    chosen.put()  # what is unknown is refused before texts are read and models loaded
-    run = describe_given(model, tokenizer, texts, labels, challenges=chosen, limit=limit or 0, **choices)
-    run = replace(run, time=seconds)
+    given = {"model": model, "tokenizer": tokenizer, "texts": texts, "labels": labels, **choices}
+    options = Options.of(given, also=inspect.signature(audit).parameters)
+    options = replace(options, challenges=options.challenges or None)
+    run, chosen = describe_run(**vars(options)), Questions.of(options)
     task = TASKS[run.corpus.task]
     if not (task.usual and chosen.usual):
         return run
     put = replace(chosen, usual=(*DEFAULT, *task.usual)).put()
-    return replace(run, challenges=put.challenges, usual=put.usual, limit=task.limit if limit is None else limit)
+    limit = task.limit if options.limit is None else options.limit
+    return replace(run, challenges=put.challenges, usual=put.usual, limit=limit)
 
 
 def expected_cost(run: Run, runs: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from attentest.errors import InputError, NotApplicable
 from attentest.registry import text_of
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute, is_complete
+from attentest.runs.options import Options
 from attentest.runs.questions import Questions
 from attentest.tasks import DEFAULT, THOROUGH
 
@@ -61,8 +63,8 @@ def test_a_usual_challenge_that_was_named_must_apply(tmp_path: Path) -> None:
     choices: dict[str, Any] = {"data": path, "tokenizer": "whitespace", "encoder": "average(hidden=4)", "epochs": 1}
     with pytest.raises(NotApplicable, match="'rationale' does not apply: the corpus has no rationales"):
         describe_audit(challenges=("rationale", "uniform"), **choices)
-    few = Questions(("uniform",), usual=("rationale",))
-    folder = execute(describe_run(challenges=few, **choices), tmp_path)
+    few = vars(Questions(("uniform",), usual=("rationale",)).put())
+    folder = execute(replace(describe_run(challenges=(), **choices), **few), tmp_path)
     assert folder.record["not_applicable"] == {"rationale": "the corpus has no rationales"}
     assert describe_audit(**choices).usual.challenges == set(map(CHALLENGES.parse, DEFAULT))
 
@@ -114,8 +116,8 @@ def test_a_thorough_audit_of_translations_passes_over_what_is_for_classifiers(de
     assert tuple(map(text_of, usual.challenges))[-len(THOROUGH) :] == THOROUGH
     # What is for classifiers trains no other models either.
     assert not any(companion.against or companion.guide for companion in usual.companions)
-    few = Questions(("uniform",), added=("trained_uniform", "guide", "adversarial_training"))
-    folder = execute(describe_run(challenges=few, **choices), tmp_path)
+    few = vars(Questions(("uniform",), added=("trained_uniform", "guide", "adversarial_training")).put())
+    folder = execute(replace(describe_run(challenges=(), **choices), **few), tmp_path)
     assert set(folder.record["not_applicable"]) == {"guide", "adversarial_training"}
     assert folder.record["not_applicable"]["guide"] == "it is for classifiers, and this model writes"
     assert "trained_uniform" in folder.challenges
@@ -132,4 +134,4 @@ def test_removal_is_for_classifiers() -> None:
 
 
 def test_a_thorough_audit_adds_to_the_usual_challenges() -> None:
-    assert Questions.of(None, thorough=True).texts == (*DEFAULT, *THOROUGH)
+    assert Questions.of(Options(thorough=True)).texts == (*DEFAULT, *THOROUGH)

@@ -20,8 +20,7 @@ from attentest.cli.main import app
 from attentest.data.corpora import CORPORA
 from attentest.errors import AttentestError
 from attentest.models.huggingface.checkpoint import quietly
-from attentest.runs.existing import describe_model
-from attentest.runs.given import describe_given
+from attentest.runs.describe import describe_run
 from attentest.store.folder import RunFolder
 
 TEXTS = [" ".join(WORDS[(place * 7 + word) % 60] for word in range(3 + place % 5)) for place in range(6)]
@@ -120,7 +119,7 @@ def test_a_subject_of_ones_own(tmp_path: Path) -> None:
 def test_labels_that_are_no_classes_are_told_how_to_become_some(labels: list[str], said: str) -> None:
     subject = functions_of(seeded(lambda: Plain(nn.Linear(8, 2))))
     with pytest.raises(AttentestError, match=said):
-        describe_given(subject, texts=TEXTS, labels=labels)
+        describe_run(subject, texts=TEXTS, labels=labels)
 
 
 def test_a_corpus_by_name_is_put_in_the_models_order() -> None:
@@ -131,7 +130,7 @@ def test_a_corpus_by_name_is_put_in_the_models_order() -> None:
     tokenizer = tokenizer_of(words)
     model = tiny("bert", size=len(tokenizer))
     model.config.id2label = {0: "POSITIVE", 1: "NEGATIVE"}
-    run = describe_model(model, tokenizer, corpus=corpus)
+    run = describe_run(model, tokenizer, corpus=corpus)
     assert run.corpus.classes == ("positive", "negative")
     assert (run.corpus["test"].labels == 1 - corpus["test"].labels).all()
 
@@ -194,7 +193,7 @@ def test_a_mistake_is_one_line(mistake: str, tmp_path: Path, monkeypatch: pytest
     labels = [labels[place % len(labels)] for place in range(len(texts))]
     data = written(tmp_path / "texts.csv", texts, labels)
     with pytest.raises(AttentestError, match=said) as caught:
-        describe_given(folder if "/" in folder else path, data=data, **given)
+        describe_run(folder if "/" in folder else path, data=data, **given)
     assert "\n" not in str(caught.value)
 
 
@@ -215,10 +214,10 @@ def test_the_command_line_exits_with_2(tmp_path: Path, reviews: Path) -> None:
 
 def test_objects_that_are_no_models_are_refused() -> None:
     with pytest.raises(AttentestError, match="subject_of_module"):
-        describe_given(nn.Linear(2, 2), None, TEXTS, LABELS)
+        describe_run(nn.Linear(2, 2), None, TEXTS, LABELS)
     with pytest.raises(AttentestError, match="own tokenizer"):
-        describe_given(tiny("bert"), None, TEXTS, LABELS)
+        describe_run(tiny("bert"), None, TEXTS, LABELS)
     with pytest.raises(AttentestError, match="texts and labels together"):
-        describe_given(tiny("bert"), tokenizer_of(), TEXTS)
+        describe_run(tiny("bert"), tokenizer_of(), TEXTS)
     with pytest.raises(AttentestError, match="Label 'ugly' is none"):
-        describe_given(tiny("bert"), tokenizer_of(), TEXTS, ["ugly"] * 6)
+        describe_run(tiny("bert"), tokenizer_of(), TEXTS, ["ugly"] * 6)

@@ -29,7 +29,6 @@ from attentest.runs import model as stages
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
 from attentest.runs.fine_tuned import FineTunedRun, fine_tune
-from attentest.runs.given import describe_given
 from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY
 from attentest.store.folder import RunFolder
 from attentest.studies.conduct import conduct
@@ -170,13 +169,13 @@ def test_the_command_goes_on_after_a_kill_too(
 def test_a_finished_run_is_a_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
     tuned = execute(made_up_run(checkpoint, epochs=1), tmp_path / "runs")
     corpus = made_up_corpus(count=80)
-    as_run = describe_given(tuned.path, corpus=corpus, challenges=["uniform"])
+    as_run = describe_run(tuned.path, corpus=corpus, challenges=["uniform"])
     assert as_run.seen_in_training() == 0
-    as_folder = describe_given(tuned.path / CHECKPOINT, corpus=corpus, challenges=["uniform"])
+    as_folder = describe_run(tuned.path / CHECKPOINT, corpus=corpus, challenges=["uniform"])
     assert as_run.id == as_folder.id
     assert as_run.corpus.classes == corpus.classes
     texts = replace(corpus, splits={**corpus.splits, "test": corpus["train"]}, known_digest="")
-    seen = describe_given(tuned.path, corpus=texts, challenges=["uniform"])
+    seen = describe_run(tuned.path, corpus=texts, challenges=["uniform"])
     assert seen.seen_in_training() == len(corpus["train"])
     again, first = (
         execute(run, tmp_path / "runs").findings("uniform").table for run in (as_run, made_up_run(checkpoint, epochs=1))
@@ -265,13 +264,16 @@ def test_the_id_is_that_of_the_files_not_of_their_place(checkpoint: Path, tmp_pa
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
-        ({"encoder": "bigru"}, "--encoder bigru has no effect on a checkpoint that is fine-tuned: leave out --fine"),
-        ({"preset": "paper"}, "--preset paper has no effect on a checkpoint"),
-        ({"vectors": "some.npz"}, "--vectors some.npz has no effect on a checkpoint"),
-        ({"removal": "random", "removal_share": 0.1}, "--removal random has no effect on a checkpoint"),
-        ({"forced": "own"}, "--forced own has no effect on a checkpoint"),
+        (
+            {"encoder": "bigru"},
+            "encoder=bigru has no effect on a checkpoint that is fine-tuned: leave out fine_tune",
+        ),
+        ({"preset": "paper"}, "preset=paper has no effect on a checkpoint"),
+        ({"vectors": "some.npz"}, "vectors=some.npz has no effect on a checkpoint"),
+        ({"removal": "random", "removal_share": 0.1}, "removal=random has no effect on a checkpoint"),
+        ({"forced": "own"}, "forced=own has no effect on a checkpoint"),
         ({"site": "layer 9"}, "'layer 9' is none of this model's"),
-        ({"fine_tune": "no-such-model"}, "--fine-tune no-such-model: no checkpoint there, nor in models/"),
+        ({"fine_tune": "no-such-model"}, "no-such-model: no checkpoint there, nor in models/"),
         ({"epochs": 0}, "epochs=0 must be at least 1"),
     ],
 )
@@ -308,8 +310,8 @@ def test_from_the_command_line(checkpoint: Path, tmp_path: Path) -> None:
     assert folder.record["fields"]["corpus"]["tokenizer"] == "whitespace"
     assert (folder.path / VOCABULARY).is_file()
     for model in (folder.path, folder.path / CHECKPOINT):
-        with pytest.raises(InputError, match="--fine-tune base has no effect on a model that is there already"):
-            describe_given(model, data=path, fine_tune="base")
+        with pytest.raises(InputError, match="fine_tune=base has no effect on a model that is there already"):
+            describe_run(model, data=path, fine_tune="base")
 
 
 def test_what_is_not_for_checkpoints_is_refused_before_any_training(checkpoint: Path) -> None:
@@ -333,7 +335,7 @@ def test_texts_that_a_fine_tuned_checkpoint_was_trained_on_are_counted(checkpoin
         app, ["fine-tune", str(checkpoint), "--data", str(path), "--epochs", "1", "--to", str(to), "--quiet"]
     )
     assert done.exit_code == 0, done.output
-    run = describe_given(to, data=path, challenges=("uniform",))
+    run = describe_run(to, data=path, challenges=("uniform",))
     assert (to / TEXTS).is_file()
     assert 0 < run.seen_in_training() <= len(run.examined())
     (to / TEXTS).unlink()

@@ -14,7 +14,7 @@ from attentest.errors import AttentestError
 from attentest.models.huggingface.checkpoint import load_checkpoint, quietly
 from attentest.runs import fine_tuned
 from attentest.runs.describe import describe_run
-from attentest.runs.existing import describe_checkpoint
+from attentest.runs.describe import fine_tuned as described
 from attentest.runs.fine_tuned import fine_tune
 
 
@@ -36,7 +36,7 @@ def test_it_learns_and_is_a_checkpoint_again(checkpoint: Path, tmp_path: Path) -
     tuning = made_up_run(checkpoint, 80)
     record = fine_tune(tuning, tmp_path / "tuned")
     assert max(epoch["accuracy"] for epoch in record["epochs"]) > 0.9
-    run = describe_checkpoint(tmp_path / "tuned", corpus=tuning.corpus)
+    run = describe_run(tmp_path / "tuned", corpus=tuning.corpus)
     assert run.corpus.classes == tuning.corpus.classes
     assert run.subject.classes == 2
     again = fine_tune(tuning, tmp_path / "again")
@@ -72,7 +72,7 @@ def test_the_same_command_again_trains_nothing_and_another_is_refused(
 
 
 def test_a_name_on_the_hub_is_fetched(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fine_tuned, "fetched", lambda name, endings: checkpoint / name)
-    assert fine_tuned.checkpoint_folder("owner/name", hub=True) == checkpoint / "owner/name"
+    monkeypatch.setattr(described, "fetched", lambda name, endings: checkpoint / name)
+    assert described.checkpoint_folder("owner/name", hub=True) == checkpoint / "owner/name"
     with pytest.raises(AttentestError, match="no checkpoint there"):
-        fine_tuned.checkpoint_folder("owner/name")
+        described.checkpoint_folder("owner/name")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,86 +10,18 @@ import typer
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
-from attentest.durations import seconds_of
+from attentest.runs.options import Options
 from attentest.tasks import TASKS
 
 if TYPE_CHECKING:
     from attentest.runs.run import Run
 
-DEFAULT_RUNS = Path("runs")
 
-
+@o.spread
 def audit(
-    corpus: o.Corpus = None,
-    data: o.Data = None,
-    test: o.Test = None,
-    text_column: o.TextColumn = None,
-    label_column: o.LabelColumn = None,
-    second_column: o.SecondColumn = None,
-    id_column: o.IdColumn = None,
-    tokenizer: o.Tokenizer = None,
-    max_tokens: o.MaxTokens = 1000,
-    truncate: o.Truncate = None,
-    encoding: o.Encoding = None,
-    min_frequency: o.MinFrequency = 1,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="A model to audit instead of training one: a run's folder, a checkpoint's, or its name on the hub.",
-        ),
-    ] = None,
-    fine_tune: o.FineTune = None,
-    classes: o.Classes = None,
-    label_words: o.LabelWords = None,
-    prompt: o.Prompt = None,
-    encoder: o.Encoder = "bilstm",
-    structure: o.Structure = "flat",
-    attention: o.Attention = "additive",
-    query: o.Query = None,
-    decoder: o.Decoder = None,
-    forced: o.Forced = "reference",
-    site: o.Site = "",
-    head: o.Head = None,
-    embedding: o.Embedding = 300,
-    vectors: o.Vectors = None,
-    preset: o.Preset = "attentest",
-    epochs: o.Epochs = None,
-    batch_size: o.BatchSize = None,
-    learning_rate: o.LearningRate = None,
-    clip: o.Clip = None,
-    patience: o.Patience = None,
-    smoothing: o.Smoothing = None,
-    warmup: o.Warmup = None,
-    challenge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="A challenge to run, as in 'adversary(epsilon=0.05)'; repeat for more; default: all."
-        ),
-    ] = None,
-    thorough: Annotated[
-        bool,
-        typer.Option("--thorough", help="Also train control models (uniform attention, other seeds) and adversaries."),
-    ] = False,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Examine a random sample of so many texts, or sentences to translate; 0: all. Default: all, or 50 "
-            "sentences.",
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Keep within 90s, 5m or 1h, training included, by examining fewer texts; default: no limit.",
-        ),
-    ] = None,
-    seed: o.Seed = 0,
+    options: Options,
     device: o.Device = "auto",
-    runs: o.Runs = DEFAULT_RUNS,
+    runs: o.Runs = o.DEFAULT_RUNS,
     fresh: o.Fresh = False,
     details: Annotated[bool, typer.Option("--details", help="Print every line of evidence in full.")] = False,
     quiet: o.Quiet = False,
@@ -103,19 +33,15 @@ def audit(
     compares it with gradients and deletion, and ends in a verdict and an HTML report. The same command again shows what
     is there; a killed one resumes.
     """
-    choices = {k: v for k, v in locals().items() if k in CHOICES}
-    began, budget = monotonic(), None if time is None else seconds_of(time)
-    choices |= {"classes": classes and tuple(map(str.strip, classes.split(",")))}
-    choices |= {"label_words": label_words and spoken(label_words), "prompt": prompt}
-    terminal = Terminal(quiet=quiet or as_json)
-    check_texts(choices)
+    began, terminal = monotonic(), Terminal(quiet=quiet or as_json)
+    check_texts(options)
     from attentest.auditing import describe_audit, finish
     from attentest.devices import device_named
     from attentest.report.missing import failures, left_out
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):
-        run = describe_audit(model, challenges=challenge, thorough=thorough, time=budget, **choices)
+        run = describe_audit(**vars(options))
     introduce(run, terminal)
     done = finish(run, runs, device=device, fresh=fresh, began=began, progress=terminal)
     if as_json:
@@ -131,61 +57,26 @@ def audit(
         raise typer.Exit(1)
 
 
-def check_texts(choices: Mapping[str, Any]) -> None:
+def check_texts(options: Options) -> None:
     """Refuse texts that are not there before anything slow is imported."""
     from attentest.data.files.presence import check_presence
 
-    columns = ("text_column", "label_column", "second_column", "id_column", "encoding")
-    given = choices["corpus"], choices["data"], choices["test"]
-    check_presence(*given, **{name: choices[name] for name in columns})
+    columns = ("text_column", "label_column", "second_column", "id_column")
+    check_presence(**options.only(("corpus", "data", "test", "encoding", *columns)))
 
 
-def spoken(label_words: str) -> dict[str, str]:
-    """``negative=bad,positive=good`` as classes and the words for them; a word alone is its class's name too."""
-    parts = [part.partition("=") for part in label_words.split(",")]
-    return {name.strip(): (word if equals else name).strip() for name, equals, word in parts}
-
-
+@o.spread
 def train(
-    corpus: o.Corpus = None,
-    data: o.Data = None,
-    test: o.Test = None,
-    text_column: o.TextColumn = None,
-    label_column: o.LabelColumn = None,
-    second_column: o.SecondColumn = None,
-    id_column: o.IdColumn = None,
-    tokenizer: o.Tokenizer = None,
-    max_tokens: o.MaxTokens = 1000,
-    truncate: o.Truncate = None,
-    encoding: o.Encoding = None,
-    min_frequency: o.MinFrequency = 1,
-    encoder: o.Encoder = "bilstm",
-    structure: o.Structure = "flat",
-    attention: o.Attention = "additive",
-    query: o.Query = None,
-    decoder: o.Decoder = None,
-    head: o.Head = None,
-    embedding: o.Embedding = 300,
-    vectors: o.Vectors = None,
-    preset: o.Preset = "attentest",
-    epochs: o.Epochs = None,
-    batch_size: o.BatchSize = None,
-    learning_rate: o.LearningRate = None,
-    clip: o.Clip = None,
-    patience: o.Patience = None,
-    smoothing: o.Smoothing = None,
-    warmup: o.Warmup = None,
-    seed: o.Seed = 0,
+    options: Options,
     device: o.Device = "auto",
-    runs: o.Runs = DEFAULT_RUNS,
+    runs: o.Runs = o.DEFAULT_RUNS,
     fresh: o.Fresh = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
     """Train a model with attention and keep it; audit it later with --model."""
-    choices = {k: v for k, v in locals().items() if k in CHOICES}
     terminal = Terminal(quiet=quiet or as_json)
-    check_texts(choices)
+    check_texts(options)
     from attentest.devices import device_named
     from attentest.runs.describe import describe_run
     from attentest.runs.model import train as train_model
@@ -193,7 +84,7 @@ def train(
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):
-        run = describe_run(None, challenges=(), **choices)
+        run = describe_run(**{**vars(options), "challenges": ()})
     introduce(run, terminal)
     folder = train_model(run, runs, device=device, fresh=fresh, progress=terminal)
     entry = folder.record["finished"][MODEL]
@@ -206,45 +97,6 @@ def train(
         f"accuracy {best['accuracy']:.3f}"
     )
     typer.echo(f"Run     {folder.path}")
-
-
-CHOICES = frozenset(
-    [
-        "corpus",
-        "data",
-        "test",
-        "text_column",
-        "label_column",
-        "second_column",
-        "id_column",
-        "tokenizer",
-        "max_tokens",
-        "truncate",
-        "encoding",
-        "min_frequency",
-        "encoder",
-        "structure",
-        "attention",
-        "query",
-        "decoder",
-        "forced",
-        "site",
-        "head",
-        "embedding",
-        "vectors",
-        "fine_tune",
-        "preset",
-        "epochs",
-        "batch_size",
-        "learning_rate",
-        "clip",
-        "patience",
-        "smoothing",
-        "warmup",
-        "seed",
-        "limit",
-    ]
-)
 
 
 #: So many names of classes are shown before an audit.

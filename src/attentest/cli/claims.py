@@ -39,7 +39,7 @@ def claims(
     everything: Annotated[bool, typer.Option("--all", help="Also list claims that have no figure of ours.")] = False,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the outcomes as CSV.")] = None,
     page: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the outcomes as an HTML page.")] = None,
-    runs: o.Runs = Path("runs"),
+    runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
 ) -> None:
     """Compare every published figure and conclusion of a paper with ours.

@@ -55,7 +55,7 @@ def explain(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the page goes; default: the run's folder, or --runs.")
     ] = None,
-    runs: o.Runs = Path("runs"),
+    runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
 ) -> None:
     """Show which words of a text mattered to a model, by several methods.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +19,7 @@ def show(
     sql: Annotated[
         str | None, typer.Option(help="A query over the findings, each challenge a table: SELECT … FROM agreement.")
     ] = None,
-    runs: o.Runs = Path("runs"),
+    runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
 ) -> None:
     """Show a finished run: its verdict and every measure with its interval."""
@@ -76,7 +75,7 @@ def list_(
     kind: Annotated[
         str, typer.Argument(help=f"One of {', '.join(KINDS)}, or models: {', '.join(PARTS)}. Default: all but runs.")
     ] = "",
-    runs: o.Runs = Path("runs"),
+    runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
 ) -> None:
     """List what there is: corpora, parts of models, explainers, challenges, papers, runs."""

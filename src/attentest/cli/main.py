@@ -21,6 +21,7 @@ from attentest.cli.corpora import corpora_app
 from attentest.cli.example import example
 from attentest.cli.explain import explain
 from attentest.cli.fine_tune import fine_tune
+from attentest.cli.options import Grouped
 from attentest.cli.scores import scores_app
 from attentest.cli.study import reproduce, study_app
 from attentest.errors import AttentestError
@@ -39,9 +40,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("audit")(audit.audit)
-app.command("train")(audit.train)
-app.command("fine-tune")(fine_tune)
+app.command("audit", cls=Grouped)(audit.audit)
+app.command("train", cls=Grouped)(audit.train)
+app.command("fine-tune", cls=Grouped)(fine_tune)
 app.command("show")(look.show)
 app.command("list")(look.list_)
 app.command("explain")(explain)

@@ -1,147 +1,104 @@
-"""The options that audit and train share."""
+"""From options as they are declared to options of the command line, and those that several commands share."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-DATA, MODEL, TRAINING, OUTPUT = "Data", "Model", "Training", "Output"
+from attentest.runs.options import OPTIONS, Option, Options
 
-Corpus = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="A corpus by name ('attentest list corpora'); default: reviews, built in."),
-]
-Data = Annotated[Path | None, typer.Option(metavar="PATH", help="Your own texts: a CSV, TSV, JSONL or Parquet file.")]
-Test = Annotated[Path | None, typer.Option(metavar="PATH", help="A second file to test on; default: a part of --data.")]
-TextColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The column that holds the text; guessed when obvious.")
-]
-LabelColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The column that holds the label; guessed when obvious.")
-]
-SecondColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="For pairs: the column of the second text, attention's query."),
-]
-IdColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The column that holds ids; default: row numbers.")]
-Tokenizer = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="english (spaCy), whitespace, or characters (Chinese, Japanese, Thai …)."),
-]
-MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Longer texts are left out, counted and named.")]
-Truncate = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Cut longer texts to their first N tokens, instead of leaving them out."),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The file's encoding, such as cp1252 or gb18030; default: UTF-8, or a guess."),
-]
-MinFrequency = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Texts a word must occur in to enter the vocabulary.")
-]
-Encoder = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help="bilstm, bigru, convolution, average or none; parameters as in 'bilstm(hidden=64)'."
-    ),
-]
-Structure = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="flat, or hierarchical: words into sentences, sentences into the text (HAN)."),
-]
-Site = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Which attention is examined: of a hierarchical model sentence (default) or word; of a Transformer: "
-        "cross LAYER.HEAD; of a checkpoint: layer 6, or one head, layer 6 head 3.",
-    ),
-]
-Attention = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="additive, dot, uniform or random; Luong's are 'dot(scaled=False, mapped=False)' and, general, "
-        "'dot(scaled=False)'.",
-    ),
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,…", help="For a checkpoint: the data's labels in the order of its outputs, where names differ."
-    ),
-]
-LabelWords = Annotated[
-    str | None,
-    typer.Option(metavar="A=X,B=Y", help="For a language model: the word by which it names each class."),
-]
-Prompt = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="For a language model: the prompt around the text, '… {text} …'.")
-]
-Query = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="For pairs, how the second text is read: separate (default), shared or conditional."
-    ),
-]
-Decoder = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="For translations, what writes them: bahdanau (default), luong, transformer or transformer_base.",
-    ),
-]
-Forced = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="For translations, whose prefix each step follows: reference or own."),
-]
-Head = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="sigmoid or softmax; for pairs also joint or joint_tanh; default: by the number of classes and texts.",
-    ),
-]
-FineTune = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="Fine-tune a Transformers checkpoint instead of training a new model: its folder, or its name in models/ "
-        "of the data folder.",
-    ),
-]
-Embedding = Annotated[int, typer.Option(metavar="N", min=1, help="Size of the word embeddings.")]
-Vectors = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Word vectors to start from: GloVe or fastText text, or .npz.")
-]
-Preset = Annotated[
-    str, typer.Option(metavar="NAME", help="Defaults of a paper or of its code: 'attentest list presets'.")
-]
-Epochs = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Largest number of epochs (8; 3 when fine-tuning).")
-]
-BatchSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Batch size (32).")]
-LearningRate = Annotated[
-    float | None, typer.Option(metavar="X", help="Adam's learning rate (0.001; 0.00005 when fine-tuning).")
-]
-Clip = Annotated[float | None, typer.Option(metavar="X", min=0, help="Largest gradient norm; 0: not clipped.")]
-Patience = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="Epochs without improvement before stopping (3).")
-]
-Smoothing = Annotated[
-    float | None,
-    typer.Option(metavar="X", help="Label smoothing (0; translations .1)."),
-]
-Warmup = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=0, help="Warm-up steps of the learning rate, which then decays; 0: constant."),
-]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="The seed of everything random.")]
+__all__ = ["DEFAULT_RUNS", "Device", "Fresh", "Grouped", "Json", "Quiet", "Runs", "Seed", "spread"]
+
+DEFAULT_RUNS = Path("runs")
+
+Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**63 - 1, help=OPTIONS["seed"].help)]
 Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or auto.")]
 Runs = Annotated[Path, typer.Option(metavar="PATH", envvar="ATTENTEST_RUNS", help="The folder that holds runs.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is already there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; only the outcome.")]
 Json = Annotated[bool, typer.Option("--json", help="The outcome as JSON on standard output.")]
+
+
+class Grouped(TyperCommand):
+    """A command whose help shows its options in groups, those without one last."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write every group under its name."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        rest: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Other options": []}
+        for parameter in self.get_params(ctx):
+            group = getattr(parameter, "rich_help_panel", None)
+            kind = rest["Arguments" if parameter.param_type_name == "argument" else "Other options"]
+            if (record := parameter.get_help_record(ctx)) is not None:
+                (groups.setdefault(group, []) if group else kind).append(record)
+        for name, records in {"Arguments": rest["Arguments"], **groups, **rest}.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for every field of the dataclasses among its parameters, in their place.
+
+    Of ``Options`` it has those that are declared for a command of its name.
+    """
+    own = inspect.signature(command, eval_str=True).parameters
+    made = {
+        name: {option.name: option for option in _fields(parameter.annotation, command.__name__)}
+        for name, parameter in own.items()
+        if dataclasses.is_dataclass(parameter.annotation)
+    }
+    parameters = [one for name, kept in own.items() for one in (made[name].values() if name in made else (kept,))]
+    signature = inspect.Signature([one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters])
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        bound = signature.bind(**given)
+        bound.apply_defaults()
+        values = bound.arguments
+        for name, options in made.items():
+            kind: Any = own[name].annotation
+            chosen = {option: values.pop(option) for option in options}
+            values[name] = kind(**(_read(chosen) if kind is Options else chosen))
+        command(**values)
+
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _fields(kind: Any, command: str) -> Iterator[inspect.Parameter]:
+    """The parameters of a command that stand for a dataclass."""
+    hints = {} if kind is Options else inspect.get_annotations(kind, eval_str=True)
+    for field in dataclasses.fields(kind):
+        if kind is not Options:
+            annotation: Any = hints[field.name]
+        elif command in OPTIONS[field.name].commands:
+            annotation = _typed(OPTIONS[field.name])
+        else:
+            continue
+        yield inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=annotation
+        )
+
+
+def _typed(option: Option) -> Any:
+    """The type of an option for Typer, with what its help shows."""
+    kind: Any = list[option.type] if option.many else option.type  # type: ignore[name-defined]
+    about: dict[str, Any] = {"help": option.help, "rich_help_panel": option.group}
+    if option.type is not bool:
+        about |= {"metavar": option.metavar, "min": option.least, "max": option.most}
+    return Annotated[kind | None, typer.Option(*([option.flag] if option.flag else []), **about)]
+
+
+def _read(chosen: dict[str, Any]) -> dict[str, Any]:
+    """The values that texts of the command line stand for."""
+    values = {name: value for name, value in chosen.items() if value not in (None, [])}
+    return {name: read(value) if (read := OPTIONS[name].read) else value for name, value in values.items()}

@@ -31,7 +31,7 @@ def export(
     explainer: Annotated[
         str, typer.Option(metavar="NAME", help="Whose scores: an explainer's of the run, or imported ones.")
     ] = "attention",
-    runs: o.Runs = Path("runs"),
+    runs: o.Runs = o.DEFAULT_RUNS,
 ) -> None:
     """Write one explainer's scores of all texts of a run, for another tool.
 
@@ -55,7 +55,7 @@ def import_(
     run: Annotated[str, typer.Option(metavar="RUN", help="The run whose texts were scored, as for 'attentest show'.")],
     name: Annotated[str, typer.Option(metavar="NAME", help="What to call the scores.")],
     format: FormatName = None,  # noqa: A002
-    runs: o.Runs = Path("runs"),
+    runs: o.Runs = o.DEFAULT_RUNS,
 ) -> None:
     """Check another tool's scores of a run's texts and keep them, so that challenges can judge them.
 

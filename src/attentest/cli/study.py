@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,86 +32,94 @@ File = Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a bu
 CorpusOnly = Annotated[
     list[str] | None, typer.Option("--corpus", metavar="NAME", help="Only this corpus of the study; repeat for more.")
 ]
-Seeds = Annotated[int, typer.Option(metavar="N", min=0, help="Only the first N seeds; 0: those of the study.")]
-Limit = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="Examine a random sample of N texts in every cell; 0: all.")
-]
-Epochs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Train every cell for at most N epochs.")]
-Vectors = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Other word vectors for every cell; 'none' for random ones.")
-]
-Workers = Annotated[int, typer.Option(metavar="N", min=1, help="Cells computed in parallel; default: one.")]
-EngineName = Annotated[str, typer.Option("--engine", metavar="NAME", help="auto, processes or ray.")]
-Address = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster; default: one on this machine.")
-]
-Gpus = Annotated[
-    float, typer.Option(metavar="X", min=0, help="Ray: the share of a GPU that one cell takes, such as 0.25.")
-]
-Retry = Annotated[bool, typer.Option("--retry-failed", help="Try cells again that failed before.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the cells, what is done, and what the rest will take.")]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What of a study is computed or shown, and what is another than in its file."""
+
+    corpus: CorpusOnly = None
+    seeds: Annotated[int, typer.Option(metavar="N", min=0, help="Only the first N seeds; 0: those of the study.")] = 0
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Examine a random sample of N texts in every cell; 0: all.")
+    ] = None
+    epochs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Train every cell for at most N epochs.")] = (
+        None
+    )
+    vectors: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Other word vectors for every cell; 'none' for random ones.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """How, where and whether cells are computed."""
+
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Cells computed in parallel; default: one.")] = 1
+    engine: Annotated[str, typer.Option(metavar="NAME", help="auto, processes or ray.")] = "auto"
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster; default: one on this machine.")
+    ] = None
+    gpus: Annotated[
+        float, typer.Option(metavar="X", min=0, help="Ray: the share of a GPU that one cell takes, such as 0.25.")
+    ] = 0.0
+    device: o.Device = "cpu"
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try cells again that failed before.")] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the cells, what is done, and what the rest will take.")
+    ] = False
+    runs: o.Runs = o.DEFAULT_RUNS
+    quiet: o.Quiet = False
+
+    @property
+    def using(self) -> Engine:
+        """The engine that these options describe."""
+        from attentest.studies.engines import engine
+
+        return engine(self.engine, workers=self.workers, address=self.address, gpus=self.gpus)
 
 
 @study_app.command("run")
+@o.spread
 def run_study(
     study: File,
-    corpus: CorpusOnly = None,
-    seeds: Seeds = 0,
-    limit: Limit = None,
-    epochs: Epochs = None,
-    vectors: Vectors = None,
-    workers: Workers = 1,
-    engine: EngineName = "auto",
-    address: Address = None,
-    gpus: Gpus = 0.0,
-    device: o.Device = "cpu",
-    retry_failed: Retry = False,
-    dry_run: DryRun = False,
+    part: Part,
+    work: Work,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Every measure of every cell, as CSV.")] = None,
-    runs: o.Runs = Path("runs"),
-    quiet: o.Quiet = False,
 ) -> None:
     """Compute every cell of a study that is not done yet.
 
     A killed study resumes, cell by cell and epoch by epoch. A cell that fails is recorded and does not
     stop the others. The findings are the same, to the byte, whatever the engine and the number of workers.
     """
-    found = narrowed(find_study(study), corpus, seeds, limit, epochs, vectors)
-    terminal = Terminal(quiet=quiet)
-    if dry_run:
-        show_plan(found, runs, workers, terminal)
+    found = narrowed(find_study(study), part)
+    terminal = Terminal(quiet=work.quiet)
+    if work.dry_run:
+        show_plan(found, work.runs, work.workers, terminal)
         return
-    done = conducted(found, runs, engine_named(engine, workers, address, gpus), device, retry_failed, terminal)
+    done = conducted(found, work, work.using, terminal)
     from attentest.report.studies.results import groups_of, results_csv
     from attentest.report.studies.tables import study_table
     from attentest.store.atomic import write_text
 
     ids = [cell.run.id for cell in done.planned if cell.run is not None and cell.run.id not in done.failed]
-    if ids and not quiet:
-        Console().print(study_table(ids, runs))
+    if ids and not work.quiet:
+        Console().print(study_table(ids, work.runs))
     if csv is not None:
-        write_text(csv, results_csv(groups_of(ids, runs)))
+        write_text(csv, results_csv(groups_of(ids, work.runs)))
         typer.echo(f"Figures {csv}")
     conclude(done)
 
 
 @study_app.command("status")
-def status(
-    study: File,
-    corpus: CorpusOnly = None,
-    seeds: Seeds = 0,
-    limit: Limit = None,
-    epochs: Epochs = None,
-    vectors: Vectors = None,
-    runs: o.Runs = Path("runs"),
-) -> None:
+@o.spread
+def status(study: File, part: Part, runs: o.Runs = o.DEFAULT_RUNS) -> None:
     """Show how far a study has come: every cell, done, begun, to do or failed."""
-    found = narrowed(find_study(study), corpus, seeds, limit, epochs, vectors)
-    show_plan(found, runs, 1, Terminal())
+    show_plan(narrowed(find_study(study), part), runs, 1, Terminal())
 
 
 @study_app.command("ls")
-def ls(runs: o.Runs = Path("runs")) -> None:
+def ls(runs: o.Runs = o.DEFAULT_RUNS) -> None:
     """List the built-in studies, and those that have runs here."""
     from attentest.papers.studies import built_in
     from attentest.report.studies.tables import studies_table
@@ -130,10 +139,10 @@ def pack_study(
     from attentest.data.catalog.prepared import pack
     from attentest.data.corpora import CORPORA
     from attentest.data.corpora.declared import Declared
-    from attentest.runs.describe import vectors_file
-    from attentest.runs.fine_tuned import checkpoint_folder
+    from attentest.runs.describe.fine_tuned import checkpoint_folder
+    from attentest.runs.describe.trained import vectors_file
 
-    found = narrowed(find_study(study), corpus, 0, None, None, None)
+    found = narrowed(find_study(study), Part(corpus))
     terminal = Terminal()
     cells = found.cells()
     texts = dict.fromkeys(str(cell.choices.get("corpus", "reviews")) for cell in cells)
@@ -154,25 +163,14 @@ def pack_study(
     )
 
 
+@o.spread
 def reproduce(
     paper: Annotated[str, typer.Argument(help="A paper by name ('attentest study ls').")],
+    part: Part,
+    work: Work,
     table: Annotated[
         str | None, typer.Option(metavar="N", help="Only what this table of the paper needs, such as 2.")
     ] = None,
-    corpus: CorpusOnly = None,
-    seeds: Seeds = 0,
-    limit: Limit = None,
-    epochs: Epochs = None,
-    vectors: Vectors = None,
-    workers: Workers = 1,
-    engine: EngineName = "auto",
-    address: Address = None,
-    gpus: Gpus = 0.0,
-    device: o.Device = "cpu",
-    retry_failed: Retry = False,
-    dry_run: DryRun = False,
-    runs: o.Runs = Path("runs"),
-    quiet: o.Quiet = False,
 ) -> None:
     """Reproduce a paper's experiments and compare its published figures with ours.
 
@@ -181,19 +179,17 @@ def reproduce(
     from attentest.cli.claims import print_claims, reproducible
 
     whole = reproducible(paper, table)
-    terminal = Terminal(quiet=quiet)
-    studies = [
-        narrowed(study, named, seeds, limit, epochs, vectors) for study, named in with_corpora(whole, corpus or [])
-    ]
-    if dry_run:
+    terminal = Terminal(quiet=work.quiet)
+    studies = [narrowed(study, replace(part, corpus=named)) for study, named in with_corpora(whole, part.corpus or [])]
+    if work.dry_run:
         for study in studies:
-            show_plan(study, runs, workers, terminal)
+            show_plan(study, work.runs, work.workers, terminal)
         return
-    using = engine_named(engine, workers, address, gpus)
-    conducts = [conducted(study, runs, using, device, retry_failed, terminal) for study in studies]
+    using = work.using
+    conducts = [conducted(study, work, using, terminal) for study in studies]
     if not any(each.done for each in conducts):
         conclude(conducts[0])
-    print_claims(paper, runs, table=table, corpora=tuple(corpus or ()))
+    print_claims(paper, work.runs, table=table, corpora=tuple(part.corpus or ()))
     for each in conducts:
         conclude(each)
 
@@ -230,35 +226,19 @@ def with_corpora(studies: list[Study], corpora: list[str]) -> list[tuple[Study, 
     return [(studies[number], named) for number, named in chosen.items() if named]
 
 
-def narrowed(
-    study: Study,
-    corpora: list[str] | None,
-    seeds: int,
-    limit: int | None,
-    epochs: int | None,
-    vectors: str | None,
-) -> Study:
+def narrowed(study: Study, part: Part) -> Study:
     """The study as the command line asks for it."""
     chosen: list[str] = []
     present = [str(c) for c in study.grid.get("corpus", (study.run.get("corpus", "reviews"),))]
-    for corpus in corpora or []:
+    for corpus in part.corpus or []:
         like = [text for text in present if text == corpus or text.partition("(")[0] == corpus]
         chosen += like or [corpus]
-    same: dict[str, Any] = {"limit": limit, "epochs": epochs}
-    if vectors == "none":
-        from dataclasses import replace
-
+    same: dict[str, Any] = {"limit": part.limit, "epochs": part.epochs}
+    if part.vectors == "none":
         study = replace(study, run={k: v for k, v in study.run.items() if k != "vectors"})
     else:
-        same["vectors"] = vectors
-    return study.narrowed(corpora=tuple(chosen), seeds=seeds, **same)
-
-
-def engine_named(name: str, workers: int, address: str | None, gpus: float) -> Engine:
-    """The engine that these options describe."""
-    from attentest.studies.engines import engine
-
-    return engine(name, workers=workers, address=address, gpus=gpus)
+        same["vectors"] = part.vectors
+    return study.narrowed(corpora=tuple(chosen), seeds=part.seeds, **same)
 
 
 def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> None:
@@ -270,9 +250,7 @@ def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> Non
     Console().print(plan_table(study, planned, costs(planned, runs), workers, cores=os.cpu_count() or 1))
 
 
-def conducted(
-    study: Study, runs: Path, engine: Engine, device: str, retry_failed: bool, terminal: Terminal
-) -> Conducted:
+def conducted(study: Study, work: Work, engine: Engine, terminal: Terminal) -> Conducted:
     """Conduct the study with its display."""
     from attentest.cli.study_display import StudyDisplay
     from attentest.devices import device_named
@@ -280,6 +258,7 @@ def conducted(
     from attentest.studies.engines import RayCluster
     from attentest.studies.plan import plan
 
+    runs, device, retry_failed = work.runs, work.device, work.retry_failed
     device_named(device, here=not isinstance(engine, RayCluster))
     terminal.say(f"Study   {study.name}: {study.title or study.about}".rstrip(": "))
     planned = plan(study, runs, progress=terminal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,50 +15,22 @@ from attentest.challenges.companions import Companion
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import CheckpointError, InputError, NotApplicable
+from attentest.errors import CheckpointError, NotApplicable
 from attentest.models.architecture import Architecture
-from attentest.models.custom.own_model import OwnModel, self_tested
-from attentest.models.huggingface.building import build_pretrained, framed_pieces
-from attentest.models.huggingface.checkpoint import class_names, find_checkpoint, fingerprint, quietly
-from attentest.models.huggingface.pieces import MOST, Pieces
+from attentest.models.huggingface.pieces import MOST
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import Progress
-from attentest.runs.applicable import applicable, has_marks
-from attentest.runs.existing_texts import corpus_for, refuse_no_texts
 from attentest.runs.model import copy_model, holds_model
-from attentest.runs.questions import Put, Questions
-from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size, examined_of
+from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size
 from attentest.runs.trained import network_definitions, site_name
 from attentest.runs.version import version_of
 from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
-from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_network, load_vocabulary
-from attentest.training.fine_tuning import refuse_long_texts
 
-__all__ = [
-    "SUITED",
-    "GivenRun",
-    "cut_short",
-    "describe_checkpoint",
-    "describe_model",
-    "describe_subject",
-    "described",
-    "names_of",
-]
-
-_METHODS = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
-_ERASED = ("attention", "gradient_norm", "gradient_x_input", "leave_one_out")
-#: What an audit of such a model puts in the place of the challenges of this name: no rules of lrp are known for it, and
-#: every erased text is read anew, so fewer orders are tried.
-SUITED: Mapping[str, str] = {
-    "adversary": "adversary(steps=100)",
-    "rationale": f"rationale(explainers={_METHODS!r})",
-    "faithfulness": f"faithfulness(explainers={_ERASED!r}, bins=(0.1, 0.2, 0.5), flip_bins=(), draws=1, candidates=1)",
-    "certificates": f"certificates(explainers={_METHODS!r})",
-}
+__all__ = ["UNTRAINED", "GivenRun", "cut_short", "described"]
 
 UNTRAINED = (
     "other models like this one would have to be trained, and a model that is given is taken as it is. To train them, "
@@ -135,149 +107,6 @@ class GivenRun(Run):
         return self, cast("Network", self.subject), self.vocabulary
 
 
-def describe_checkpoint(
-    model: str | Path,
-    *,
-    label_words: Mapping[str, str] | Sequence[str] | None = None,
-    **choices: Any,
-) -> GivenRun:
-    """The run that audits a checkpoint of the Transformers library; everything is checked before any work begins."""
-    refuse_no_texts(choices.get("corpus"), choices.get("data"), model)
-    found = find_checkpoint(model, language=label_words is not None)
-    names = tuple(map(str, label_words)) if label_words else class_names(found.made, found.config)
-    asked = _asked_of(names, found.config, found.tokenizer, label_words=label_words, **choices)
-    return _described(asked, found.model(), str(model))
-
-
-def describe_model(
-    model: Any,
-    own_tokenizer: Any,
-    *,
-    source: str = "",
-    label_words: Mapping[str, str] | Sequence[str] | None = None,
-    **choices: Any,
-) -> GivenRun:
-    """The run that audits a Transformers model in memory, on a corpus or on files (see ``corpus_for``)."""
-    names = names_of(model, {"label_words": label_words})
-    asked = _asked_of(names, model.config, lambda: own_tokenizer, label_words=label_words, **choices)
-    return _described(asked, model, source or type(model).__name__)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What a Transformers model is asked, all of it checked that can be without its weights."""
-
-    corpus: Corpus
-    #: The choices of its run.
-    choices: Mapping[str, Any]
-    split: Split
-    vocabulary: Vocabulary
-    tokenizer: Any
-    pieces: Pieces
-    answers: list[str] | None
-    prompt: str
-
-
-def _asked_of(
-    names: tuple[str, ...],
-    config: Any,
-    own_tokenizer: Callable[[], Any],
-    *,
-    corpus: str | Corpus | None = None,
-    classes: Sequence[str] | None = None,
-    label_words: Mapping[str, str] | Sequence[str] | None = None,
-    prompt: str = "{text}",
-    site: str = "",
-    challenges: Sequence[str] | Questions | None = None,
-    seed: int = 0,
-    limit: int = 0,
-    **data: Any,
-) -> _Asked:
-    """The texts and questions for a model with these classes and this configuration."""
-    answers = list(label_words.values() if isinstance(label_words, Mapping) else label_words) if label_words else None
-    loaded = corpus_for(corpus, names, classes, **data)
-    split = examined_of(loaded, "test", seed, limit)
-    put = _put_alone(challenges)
-    chosen = {"challenges": put.challenges, "usual": put.usual, "seed": seed, "limit": limit, "site": site}
-    vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
-    pieces = framed_pieces(tokenizer, vocabulary, pair=TASKS[loaded.task].pairs, prompt=prompt)
-    refuse_long_texts(config, tokenizer, pieces, split, vocabulary)
-    return _Asked(loaded, chosen, split, vocabulary, tokenizer, pieces, answers, prompt)
-
-
-def _described(asked: _Asked, model: Any, source: str) -> GivenRun:
-    """The run that asks a model what was prepared for it."""
-    site, pair = asked.choices["site"], TASKS[asked.corpus.task].pairs
-    spoken: dict[str, Any] = {"answers": asked.answers, "prompt": asked.prompt}
-    with quietly():
-        subject = build_pretrained(
-            model, asked.tokenizer, asked.vocabulary, pair=pair, pieces=asked.pieces, site=site, **spoken
-        )
-    cut = cut_short(subject, asked.split, asked.vocabulary)
-    about = {
-        "encoder": described(subject),
-        "attention": site or subject.sites[0],
-        "row": str(subject.at(site).site.rows),
-        "sha256": fingerprint(model),
-        **({} if asked.answers is None else spoken),
-        **({"cut_short": cut} if cut else {}),
-    }
-    given: dict[str, Any] = {"subject": subject, "vocabulary": asked.vocabulary, "about": about, "source": source}
-    return _all_apply(GivenRun(asked.corpus, **asked.choices, **given))
-
-
-def describe_subject(
-    subject: Subject,
-    *,
-    corpus: str | Corpus | None = None,
-    classes: Sequence[str] | None = None,
-    site: str = "",
-    challenges: Sequence[str] | Questions | None = None,
-    seed: int = 0,
-    limit: int = 0,
-    source: str = "",
-    **data: Any,
-) -> GivenRun:
-    """The run that audits a subject made from a model of one's own."""
-    put = _put_alone(challenges)
-    numbered = tuple(map(str, range(subject.classes)))
-    loaded = corpus_for(corpus, tuple(classes or numbered), classes, **data)
-    if len(loaded.classes) != subject.classes:
-        raise InputError(
-            f"The data has {len(loaded.classes)} classes ({', '.join(loaded.classes)}), and the model "
-            f"{subject.classes}."
-        )
-    if TASKS[loaded.task].pairs:
-        raise NotApplicable(f"{loaded.name!r} has pairs of texts, and a model of your own reads one text here.")
-    split = examined_of(loaded, "test", seed, limit)
-    vocabulary = Vocabulary.from_split(split)
-    if isinstance(subject, OwnModel):
-        subject = self_tested(subject.over(vocabulary), Encoded.of(split, vocabulary))
-    subject.at(site)
-    module = subject if isinstance(subject, torch.nn.Module) else None
-    inner = getattr(subject, "module", None)
-    made = type(subject if inner is None else inner).__name__
-    about = {
-        "encoder": made,
-        "attention": site or subject.sites[0],
-        **({} if module is None else {"sha256": fingerprint(module)}),
-    }
-    return _all_apply(
-        GivenRun(
-            loaded,
-            challenges=put.challenges,
-            usual=put.usual,
-            seed=seed,
-            limit=limit,
-            site=site,
-            subject=subject,
-            vocabulary=vocabulary,
-            about=about,
-            source=source or made,
-        )
-    )
-
-
 def described(subject: Pretrained) -> str:
     """The model's class and size in a few words."""
     kinds = [
@@ -297,31 +126,3 @@ def cut_short(subject: Pretrained, split: Split, vocabulary: Vocabulary) -> str:
         concerned |= total[offsets[1:]] > total[offsets[:-1]]
     cut = int(concerned.sum())
     return f"{cut} texts have words of more than {MOST} pieces, read by the first {MOST}" if cut else ""
-
-
-def names_of(model: Any, choices: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names that the model has for its classes, or that were chosen for them."""
-    if choices.get("label_words"):
-        return tuple(map(str, choices["label_words"]))
-    if choices.get("classes"):
-        return tuple(choices["classes"])
-    if model.get_output_embeddings() is not None:
-        raise InputError(
-            f"{type(model).__name__} is a language model: say by which words it names the classes, as "
-            "label_words={'negative': 'bad', 'positive': 'good'}."
-        )
-    return class_names(type(model).__name__, model.config)
-
-
-def _put_alone(challenges: Sequence[str] | Questions | None) -> Put:
-    """The challenges as they are put to such a model, none of which may ask for other models."""
-    put = Questions.of(challenges).put(SUITED)
-    if asking := next((challenge for challenge in put.challenges if challenge.companions), None):
-        raise NotApplicable(f"Challenge {asking.name!r}: {UNTRAINED}")
-    return put
-
-
-def _all_apply(run: GivenRun) -> GivenRun:
-    """The run, if what was named for it applies; refused before any work begins otherwise."""
-    applicable(run.asked, run.usual, run.subject.at(run.site), has_rationale=has_marks(run))
-    return run

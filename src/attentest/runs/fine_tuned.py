@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, final
 
 import torch
 
-from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
 from attentest.data.batches import Encoded
-from attentest.data.catalog.location import data_folder
-from attentest.data.corpus import Corpus
 from attentest.data.vocabulary import Vocabulary
 from attentest.devices import reproducibly
 from attentest.errors import AttentestError, InputError, NotApplicable
 from attentest.models.huggingface.building import build_pretrained
-from attentest.models.huggingface.checkpoint import fetched, is_checkpoint, load_checkpoint, quietly
+from attentest.models.huggingface.checkpoint import load_checkpoint, quietly
 from attentest.models.huggingface.places import Places
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.safe_loading import NO_CODE, library
 from attentest.models.huggingface.site import parse_site, site_names
 from attentest.models.network import Network
 from attentest.progress import SILENT, Progress
-from attentest.runs.applicable import applicable
-from attentest.runs.existing import SUITED, cut_short, described
+from attentest.runs.existing import cut_short
 from attentest.runs.model import found_or_trained, link, train, trained_by
-from attentest.runs.questions import Questions, Usual
-from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size, with_instances
+from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size
 from attentest.runs.version import version_of
-from attentest.store.atomic import checksum, write_text
+from attentest.store.atomic import write_text
 from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_vocabulary
-from attentest.training.fine_tuning import FINE_TUNING, new_head, refuse_writing, save_checkpoint, words_of
+from attentest.training.fine_tuning import FINE_TUNING, new_head, save_checkpoint, words_of
 from attentest.training.loop import Training
 
-__all__ = ["FineTunedRun", "Start", "checkpoint_folder", "describe_fine_tuned", "fine_tune", "finished_before"]
+__all__ = ["FineTunedRun", "Start", "fine_tune", "finished_before"]
 
 #: What was done stands in this file of a folder that fine-tuning made.
 RECORD = "fine-tuning.json"
@@ -145,36 +138,6 @@ class FineTunedRun(Run):
         return subject, vocabulary, {**entry, **({"cut_short": cut} if cut else {})}
 
 
-def describe_fine_tuned(
-    start: str | Path,
-    corpus: Corpus,
-    *,
-    questions: Questions,
-    training: Mapping[str, Any],
-    site: str = "",
-    **choices: Any,
-) -> FineTunedRun:
-    """The run that fine-tunes a checkpoint on a corpus; ``training`` says in what it departs from FINE_TUNING."""
-    refuse_writing(corpus)
-    for name in ("train", "dev"):
-        if not len(corpus[name]):
-            raise InputError(f"Corpus {corpus.name!r}: split {name!r} is empty, nothing to fine-tune on.")
-    folder = checkpoint_folder(start)
-    words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
-    put = questions.put(SUITED)
-    asked = with_instances(put.challenges), put.usual, corpus["test"].has("rationale")
-    found = _begun(folder, _digest(folder), words.words, TASKS[corpus.task].pairs, site, *asked)
-    return FineTunedRun(
-        corpus,
-        training=replace(FINE_TUNING, **training),
-        site="" if site == site_names(found.places)[0] else site,
-        start=found,
-        challenges=put.challenges,
-        usual=put.usual,
-        **choices,
-    )
-
-
 def fine_tune(run: FineTunedRun, to: str | Path, *, device: str = "cpu", progress: Progress = SILENT) -> dict[str, Any]:
     """Fine-tune a checkpoint and leave its best epoch on dev in ``to``, as a checkpoint; the record of how it went.
 
@@ -225,43 +188,3 @@ def finished_before(folder: Path) -> dict[str, Any] | None:
 
 def _taken(folder: Path) -> InputError:
     return InputError(f"{folder} is there already: name a new folder for the fine-tuned model.")
-
-
-def checkpoint_folder(start: str | Path, *, hub: bool = False) -> Path:
-    """The folder of a checkpoint; a bare name may also lie in ``models/`` of the data folder, or on the hub."""
-    for path in (Path(start), data_folder() / "models" / start):
-        if (path / "config.json").is_file():
-            return path
-    if hub and is_checkpoint(start):
-        return fetched(str(start), DECIDING)
-    raise InputError(
-        f"--fine-tune {start}: no checkpoint there, nor in models/ of the data folder ({data_folder()}). Give the "
-        "folder that holds its config.json."
-    )
-
-
-def _digest(folder: Path) -> str:
-    """A hash of the files that decide what a checkpoint computes, the same wherever the folder lies."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(DECIDING))
-    sums = [f"{path.name} {checksum(path)}\n" for path in files]
-    return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
-
-
-@lru_cache(maxsize=4)
-def _begun(
-    folder: Path,
-    digest: str,
-    words: tuple[str, ...],
-    pair: bool,
-    site: str,
-    challenges: tuple[Challenge, ...],
-    usual: Usual,
-    marked: bool,
-) -> Start:
-    """What there is to say of a checkpoint, once for all cells that begin with it; what cannot be put is refused."""
-    model, tokenizer = load_checkpoint(folder, new_classes=("0", "1"))
-    with quietly():
-        subject = build_pretrained(model, tokenizer, Vocabulary(words), pair=pair)
-    applicable(challenges, usual, subject.at(site), has_rationale=marked)
-    weights = sum(value.numel() for value in model.parameters())
-    return Start(folder, digest, described(subject), subject.places, subject.rows, weights)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Challenge
+from attentest.explainers import EXPLAINERS
+from attentest.runs.options import Options
 from attentest.tasks import DEFAULT, THOROUGH
 
-__all__ = ["Put", "Questions", "Usual"]
+__all__ = ["SUITED", "Put", "Questions", "Usual", "challenge_named"]
 
 #: The parameter by which explainers are named within a challenge.
-EXPLAINERS = "explainers"
+PARAMETER = "explainers"
+
+_METHODS = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
+_ERASED = ("attention", "gradient_norm", "gradient_x_input", "leave_one_out")
+#: What is put in the place of the challenges of this name to a model that is not made of attentest's parts: no rules of
+#: lrp are known for it, and every erased text is read anew, so fewer orders are tried.
+SUITED: Mapping[str, str] = {
+    "adversary": "adversary(steps=100)",
+    "rationale": f"rationale(explainers={_METHODS!r})",
+    "faithfulness": f"faithfulness(explainers={_ERASED!r}, bins=(0.1, 0.2, 0.5), flip_bins=(), draws=1, candidates=1)",
+    "certificates": f"certificates(explainers={_METHODS!r})",
+}
 
 
 @dataclass(frozen=True)
@@ -43,17 +56,16 @@ class Questions:
     added: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: Sequence[str] | Questions | None, *, thorough: bool = False) -> Questions:
+    def of(cls, options: Options) -> Questions:
         """The challenges that were named, or the usual ones; a thorough audit adds those that train other models.
 
         Where nothing but those is named, they are named for their parameters: the usual challenges are put too.
         """
-        if isinstance(given, Questions):
-            return given
-        if given is None and not thorough:
+        given = options.challenges
+        if given is None and not options.thorough:
             return cls(usual=DEFAULT)
-        named = tuple(given or ())
-        if not thorough:
+        named = (given,) if isinstance(given, str) else tuple(given or ())
+        if not options.thorough:
             return cls(named)
         names = {text.partition("(")[0].strip() for text in named}
         usual = DEFAULT if names <= {*THOROUGH} else ()
@@ -68,5 +80,13 @@ class Questions:
         """The challenges themselves; ``suited`` has what is put in the place of some to a kind of model."""
         named = {text: CHALLENGES.parse((suited or {}).get(text, text)) for text in self.texts}
         usual = [named[text] for text in (*self.usual, *self.added) if text not in self.named]
-        explained = [named[text] for text in self.texts if EXPLAINERS not in CHALLENGES.parameters(text)]
+        explained = [named[text] for text in self.texts if PARAMETER not in CHALLENGES.parameters(text)]
         return Put(tuple(named.values()), Usual(frozenset(usual), frozenset(explained)))
+
+
+def challenge_named(text: str) -> Challenge:
+    """The challenge of this text, with explainers that are known."""
+    challenge = CHALLENGES.parse(text)
+    for explainer in challenge.explained_by:
+        EXPLAINERS.parse(explainer)
+    return challenge

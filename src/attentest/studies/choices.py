@@ -1,93 +1,56 @@
-"""What may stand in a study file: the choices of ``describe_run``, each checked when the file is read."""
+"""What may stand in a study file: the options of a run, each checked when the file is read."""
 
 from __future__ import annotations
 
-import inspect
-import types
-import typing
 from collections.abc import Mapping
-from functools import cache
+from importlib import import_module
 from typing import Any
 
-from attentest.challenges import CHALLENGES
 from attentest.data.corpora import CORPORA
-from attentest.data.files.encodings import encoding_named
-from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import AttentestError, InputError, UnknownName, suggestion
-from attentest.explainers import EXPLAINERS
-from attentest.models.architecture import Architecture
-from attentest.models.parts.attention import ATTENTIONS
-from attentest.models.parts.decoders import DECODERS
-from attentest.models.parts.encoders import ENCODERS
-from attentest.models.parts.heads import HEADS
 from attentest.registry import Registry
-from attentest.runs.describe import describe_run
-from attentest.runs.presets import preset
+from attentest.runs.options import OPTIONS
 from attentest.runs.removal import Removal
 from attentest.tasks import TASKS
-from attentest.training.loop import Training
 
-__all__ = ["CHOICES", "check_choice", "check_together"]
-
-#: A trained model belongs to one machine; a study says how to train it.
-CHOICES = tuple(name for name in inspect.signature(describe_run).parameters if name != "model")
-REGISTRIES: dict[str, Registry[Any]] = {
-    "corpus": CORPORA,
-    "encoder": ENCODERS,
-    "attention": ATTENTIONS,
-    "head": HEADS,
-    "decoder": DECODERS,
-}
-#: The smallest value of a number.
-LEAST = {
-    **{"max_tokens": 1, "truncate": 1, "min_frequency": 1, "embedding": 1, "epochs": 1, "batch_size": 1},
-    **{"patience": 0, "clip": 0, "smoothing": 0, "warmup": 0, "seed": 0, "limit": 0},
-}
+__all__ = ["check_choice", "check_together"]
 
 
 def check_choice(key: str, value: Any, at: str) -> None:
     """Whether the key is known, and the value is one it can take."""
-    if key not in CHOICES:
-        raise InputError(f"{at}: unknown key. {suggestion(key, CHOICES)}")
-    wanted = _types(key)
-    listed = key == "challenges"
-    if listed:
-        if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-            raise InputError(f"{at}: {value!r} must be a list of challenges, as ['agreement', 'permutation'].")
-    elif isinstance(value, bool) or not isinstance(value, wanted):
-        words = " or ".join(dict.fromkeys({str: "text", int: "a whole number", float: "a number"}[t] for t in wanted))
-        raise InputError(f"{at}: {value!r} must be {words}.")
-    if key in LEAST and value < LEAST[key]:
-        raise InputError(f"{at}: {value!r} must be at least {LEAST[key]}.")
+    if key not in OPTIONS:
+        raise InputError(f"{at}: unknown key. {suggestion(key, [n for n, o in OPTIONS.items() if not o.no_study])}")
+    option = OPTIONS[key]
+    if option.no_study:
+        raise InputError(f"{at}: {key!r} is not for studies: {option.no_study}.")
+    values = value if option.many and isinstance(value, list | tuple) else [value]
+    if option.many and (values is not value or not all(isinstance(text, str) for text in values)):
+        raise InputError(f"{at}: {value!r} must be a list of {key}, as ['agreement', 'permutation'].")
+    option.refuse(value, f"{at}: ")
+    if option.type not in (int, float) and not all(isinstance(text, str) for text in values):
+        raise InputError(f"{at}: {value!r} must be text.")
     try:
-        _check_name(key, value)
+        for one in values:
+            _check_value(key, one, option.check)
     except AttentestError as error:
         raise InputError(f"{at}: {error}") from error
 
 
-def _check_name(key: str, value: Any) -> None:
-    if key in REGISTRIES:
-        REGISTRIES[key].parse(value)
-    elif key == "preset":
-        preset(value)
-    elif key == "tokenizer" and value not in TOKENIZERS:
-        raise UnknownName("tokenizer", value, TOKENIZERS)
-    elif key == "encoding":
-        encoding_named(value)
-    elif key == "learning_rate":
-        Training(learning_rate=value)
-    elif key == "query":
-        Architecture(query=value)
-    elif key == "removal":
-        EXPLAINERS.parse(value)
-    elif key == "removal_share":
-        Removal("random", value)
-    elif key == "removal_by":
-        Removal("random", 0.5, value)
-    elif key == "challenges":
-        for text in value:
-            for explainer in CHALLENGES.parse(text).explained_by:
-                EXPLAINERS.parse(explainer)
+def _check_value(key: str, value: Any, check: str) -> None:
+    """Whether the value is in the table, or acceptable to the class or function, that checks its option."""
+    if not check:
+        return
+    module, _, name = check.partition(":")
+    checks = getattr(import_module(module), name)
+    if isinstance(checks, Registry):
+        checks.parse(value)
+    elif isinstance(checks, Mapping):
+        if value not in checks:
+            raise UnknownName(key, value, checks)
+    elif isinstance(checks, type):
+        checks(**{key: value})
+    else:
+        checks(value)
 
 
 def check_together(choices: Mapping[str, Any], label: str) -> None:
@@ -101,6 +64,8 @@ def check_together(choices: Mapping[str, Any], label: str) -> None:
             raise InputError(f"cell {label}: {key!r} is for files; a corpus by name has its own. Leave it out.")
     if ("removal" in choices) != ("removal_share" in choices):
         raise InputError(f"cell {label}: 'removal' names an explainer, 'removal_share' how much goes: give both.")
+    if "removal" in choices:
+        Removal(choices["removal"], choices["removal_share"], choices.get("removal_by", "mask"))
     if "corpus" in choices:
         task = TASKS[getattr(CORPORA.parse(choices["corpus"]), "task", "single")]
         if not task.pairs and choices.get("query"):
@@ -119,17 +84,3 @@ def _classes(choices: Mapping[str, Any]) -> int | None:
         return None
     classes = getattr(CORPORA.parse(choices["corpus"]), "classes", None)
     return len(classes) if isinstance(classes, tuple) else None
-
-
-@cache
-def _types(key: str) -> tuple[type, ...]:
-    """The plain types a choice can have in a file."""
-    hint = _hints()[key]
-    parts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    found = [part for part in parts if part in (str, int, float)]
-    return (int, float) if float in found else tuple(found) or (str,)
-
-
-@cache
-def _hints() -> dict[str, Any]:
-    return typing.get_type_hints(describe_run)

@@ -16,9 +16,9 @@ __all__ = ["check_choice_of_texts", "check_presence"]
 def check_choice_of_texts(corpus: object, data: object, test: object) -> None:
     """A corpus or files, not both."""
     if corpus is not None and data is not None:
-        raise InputError("Give --corpus or --data, not both.")
+        raise InputError("Give a corpus (--corpus) or data (--data), not both.")
     if test is not None and data is None:
-        raise InputError("--test needs --data, the file to train on.")
+        raise InputError("test (--test) needs data (--data), the file to train on.")
 
 
 def check_presence(

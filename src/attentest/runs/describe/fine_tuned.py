@@ -1,0 +1,98 @@
+"""The run that fine-tunes a checkpoint of the Transformers library."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from attentest.challenges.challenge import Challenge
+from attentest.data.catalog.location import data_folder
+from attentest.data.corpus import Corpus
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import InputError
+from attentest.models.huggingface.building import build_pretrained
+from attentest.models.huggingface.checkpoint import fetched, is_checkpoint, load_checkpoint, quietly
+from attentest.models.huggingface.site import site_names
+from attentest.runs.applicable import applicable
+from attentest.runs.existing import described
+from attentest.runs.fine_tuned import FineTunedRun, Start
+from attentest.runs.options import Options
+from attentest.runs.questions import SUITED, Questions, Usual
+from attentest.runs.run import with_instances
+from attentest.store.atomic import checksum
+from attentest.tasks import TASKS
+from attentest.training.fine_tuning import FINE_TUNING, refuse_writing
+
+__all__ = ["checkpoint_folder", "describe_fine_tuned"]
+
+#: The files of a checkpoint that decide what it computes: weights, configuration, words.
+DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
+
+
+def describe_fine_tuned(options: Options, corpus: Corpus, training: Mapping[str, Any], tokenizer: str) -> FineTunedRun:
+    """The run that fine-tunes a checkpoint on a corpus; ``training`` says in what it departs from FINE_TUNING."""
+    refuse_writing(corpus)
+    for name in ("train", "dev"):
+        if not len(corpus[name]):
+            raise InputError(f"Corpus {corpus.name!r}: split {name!r} is empty, nothing to fine-tune on.")
+    folder, site = checkpoint_folder(options.fine_tune or ""), options.site
+    words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
+    put = Questions.of(options).put(SUITED)
+    asked = with_instances(put.challenges), put.usual, corpus["test"].has("rationale")
+    found = _begun(folder, _digest(folder), words.words, TASKS[corpus.task].pairs, site, *asked)
+    return FineTunedRun(
+        corpus,
+        training=replace(FINE_TUNING, **training),
+        site="" if site == site_names(found.places)[0] else site,
+        start=found,
+        challenges=put.challenges,
+        usual=put.usual,
+        seed=options.seed,
+        limit=options.limit or 0,
+        tokenizer=tokenizer,
+        lowercase=options.data is None,
+    )
+
+
+def checkpoint_folder(start: str | Path, *, hub: bool = False) -> Path:
+    """The folder of a checkpoint; a bare name may also lie in ``models/`` of the data folder, or on the hub."""
+    for path in (Path(start), data_folder() / "models" / start):
+        if (path / "config.json").is_file():
+            return path
+    if hub and is_checkpoint(start):
+        return fetched(str(start), DECIDING)
+    raise InputError(
+        f"{start}: no checkpoint there, nor in models/ of the data folder ({data_folder()}). Give the "
+        "folder that holds its config.json."
+    )
+
+
+def _digest(folder: Path) -> str:
+    """A hash of the files that decide what a checkpoint computes, the same wherever the folder lies."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(DECIDING))
+    sums = [f"{path.name} {checksum(path)}\n" for path in files]
+    return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4)
+def _begun(
+    folder: Path,
+    digest: str,
+    words: tuple[str, ...],
+    pair: bool,
+    site: str,
+    challenges: tuple[Challenge, ...],
+    usual: Usual,
+    marked: bool,
+) -> Start:
+    """What there is to say of a checkpoint, once for all cells that begin with it; what cannot be put is refused."""
+    model, tokenizer = load_checkpoint(folder, new_classes=("0", "1"))
+    with quietly():
+        subject = build_pretrained(model, tokenizer, Vocabulary(words), pair=pair)
+    applicable(challenges, usual, subject.at(site), has_rationale=marked)
+    weights = sum(value.numel() for value in model.parameters())
+    return Start(folder, digest, described(subject), subject.places, subject.rows, weights)

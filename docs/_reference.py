@@ -24,6 +24,7 @@ from attentest.data.tokenizers import TOKENIZERS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.readings.thresholds import FEWEST, THRESHOLDS
 from attentest.registry import text_of
+from attentest.runs.options import DEFAULTS, OPTIONS
 from attentest.runs.presets import PRESETS
 from attentest.store.findings import Measure
 from attentest.tasks import DEFAULT, TASKS
@@ -96,10 +97,19 @@ def columns() -> str:
     return "\n\n".join(sections) + "\n"
 
 
+def options() -> str:
+    """The choices of an audit in Python, a table a group, for python.md to include."""
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for name, option in OPTIONS.items():
+        groups.setdefault(option.group, []).append((f"`{name}`", f"`{DEFAULTS[name]!r}`", option.help))
+    tables = [f"**{group}**\n\n{_table(('choice', 'default', 'meaning'), rows)}" for group, rows in groups.items()]
+    return "\n\n".join(tables) + "\n"
+
+
 def write(folder: Path) -> None:
     """Write the pages that changed, so that a second build has nothing to do, and remove those that went."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = pages() | {"columns.inc": columns()}
+    made = pages() | {"columns.inc": columns(), "options.inc": options()}
     for old in folder.glob("*.md"):
         if old.name not in made:
             old.unlink()

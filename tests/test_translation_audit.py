@@ -141,5 +141,5 @@ def test_each_kind_of_model_has_its_way_of_explaining(audited):
 
 def test_texts_without_targets_are_refused_in_one_line(audited, tmp_path):
     (tmp_path / "d.csv").write_text("text,label\nthe third of may,a\nin june,b\n" * 9, "utf-8")
-    with pytest.raises(InputError, match=r"has no texts to write. Give --corpus"):
+    with pytest.raises(InputError, match=r"has no texts to write. Give a corpus"):
         attentest.audit(audited.folder.path, data=tmp_path / "d.csv", runs=tmp_path)

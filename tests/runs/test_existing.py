@@ -145,7 +145,7 @@ MISTAKES = {
     "padding": ("padless", {}, r"no padding token"),
     "tokenizer": ("bare", {}, r"no tokenizer that can be loaded"),
     "speaking": ("speaking", {}, r"a language model without a head for classes"),
-    "encoder": ("model", {"encoder": "bigru"}, r"--encoder bigru has no effect"),
+    "encoder": ("model", {"encoder": "bigru"}, r"encoder=bigru has no effect"),
     "thorough": (
         "model",
         {"challenges": ["seed_variance"]},

@@ -14,8 +14,8 @@ from attentest.data.catalog.location import data_folder
 from attentest.data.corpus import Corpus
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
-from attentest.models.huggingface.building import build_pretrained
-from attentest.models.huggingface.checkpoint import fetched, is_checkpoint, load_checkpoint, quietly
+from attentest.models.huggingface.building import build_pretrained, framed_pieces, longest_allowed
+from attentest.models.huggingface.checkpoint import fetched, find_checkpoint, is_checkpoint, load_checkpoint, quietly
 from attentest.models.huggingface.site import site_names
 from attentest.runs.applicable import applicable
 from attentest.runs.existing import described
@@ -25,7 +25,7 @@ from attentest.runs.questions import SUITED, Questions, Usual
 from attentest.runs.run import with_instances
 from attentest.store.atomic import checksum
 from attentest.tasks import TASKS
-from attentest.training.fine_tuning import FINE_TUNING, refuse_writing
+from attentest.training.fine_tuning import FINE_TUNING, refuse_long_texts, refuse_writing, words_of
 
 __all__ = ["checkpoint_folder", "describe_fine_tuned"]
 
@@ -40,6 +40,7 @@ def describe_fine_tuned(options: Options, corpus: Corpus, training: Mapping[str,
         if not len(corpus[name]):
             raise InputError(f"Corpus {corpus.name!r}: split {name!r} is empty, nothing to fine-tune on.")
     folder, site = checkpoint_folder(options.fine_tune or ""), options.site
+    _refuse_long(folder, corpus)
     words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
     put = Questions.of(options).put(SUITED)
     asked = with_instances(put.challenges), put.usual, corpus["test"].has("rationale")
@@ -56,6 +57,19 @@ def describe_fine_tuned(options: Options, corpus: Corpus, training: Mapping[str,
         tokenizer=tokenizer,
         lowercase=options.data is None,
     )
+
+
+def _refuse_long(folder: Path, corpus: Corpus) -> None:
+    """Refuse texts of more words than the model takes pieces before weights are loaded; training counts the pieces."""
+    found = find_checkpoint(folder, new_classes=corpus.classes)
+    tokenizer = found.tokenizer()
+    allowed = longest_allowed(found.config, tokenizer)
+    if allowed is None or all(split.lengths.max(initial=0) <= allowed for split in corpus.splits.values()):
+        return
+    vocabulary = words_of(corpus)
+    pieces = framed_pieces(tokenizer, vocabulary, pair=TASKS[corpus.task].pairs)
+    for split in corpus.splits.values():
+        refuse_long_texts(found.config, tokenizer, pieces, split, vocabulary)
 
 
 def checkpoint_folder(start: str | Path, *, hub: bool = False) -> Path:

@@ -10,8 +10,10 @@ from tests.papers.made_up_cells import cell
 from attentest.errors import InputError
 from attentest.papers import PAPERS
 from attentest.papers.claims import load_claims
+from attentest.papers.evidence import in_words
 from attentest.papers.outcome_files import COLUMNS, committed, read_outcomes, row_of, write_outcomes
 from attentest.papers.outcomes import Outcome, evaluate, rate
+from attentest.studies.study import read_study
 
 JAIN = "jain_wallace_2019"
 
@@ -45,6 +47,7 @@ def test_a_row_says_everything_to_four_digits(outcomes: list[Outcome], tmp_path:
     assert (row["published"], row["published_spread"], row["ours"]) == ("0.40", "0.21", "0.4")
     assert (row["seeds"], row["like_for_like"], row["status"]) == ("0 1", "yes", "agrees")
     assert len(row["run_ids"].split()) == 2
+    assert row["runs"] == "sst, bilstm, additive, preset released, vectors wiki.simple.vec"
     assert (row["attentest"], row["torch"], row["device"]) == ("0.1.0", "2.13.0", "cpu (x86_64)")
     for number in (row[name] for row in rows for name in ("ours", "low", "high", "spread")):
         assert len(number.partition(".")[2]) <= 4
@@ -75,3 +78,11 @@ def test_a_committed_table_has_every_claim_of_its_paper(name: str) -> None:
         pytest.skip(f"no table of {name} comes with attentest")
     assert [outcome.claim for outcome in kept] == load_claims(name).every
     assert len(COLUMNS) == len(row_of(kept[0]))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_runs_of_a_committed_table_are_cells_of_the_paper_s_studies(name: str) -> None:
+    cells = {in_words(cell.choices) for path in PAPERS[name].studies() for cell in read_study(path).cells()}
+    for outcome in committed(name) or []:
+        assert bool(outcome.runs) == bool(outcome.run_ids)
+        assert set(outcome.runs.split("; ")) - {""} <= cells

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,9 +23,12 @@ from attentest.statistics.resampling import Sample, reach
 from attentest.store.findings import Description, Measure, described
 from attentest.store.folder import RunFolder
 
-__all__ = ["Cell", "Evidence", "Group", "grouped", "parameters"]
+__all__ = ["Cell", "Evidence", "Group", "grouped", "in_words", "parameters"]
 
 COUNTS = "corpus.json"
+#: Choices whose value says what they are, and those that a description of runs leaves out.
+NAMED = ("corpus", "structure", "encoder", "fine_tune", "decoder", "attention", "head")
+LEFT_OUT = ("seed", "device", "challenges")
 #: Columns that some findings do not have.
 _OPTIONAL = ("sentence",)
 
@@ -67,6 +71,11 @@ class Group:
         """The runs' names."""
         return tuple(cell.folder.path.name for cell in self.cells)
 
+    @property
+    def in_words(self) -> str:
+        """What the runs are, whatever their names: every choice that makes them, but the seed."""
+        return "; ".join(dict.fromkeys(in_words(cell.choices) for cell in self.cells))
+
     def has(self, challenge: str) -> bool:
         """Whether every cell has finished findings of the challenge."""
         return all(_file(cell.folder, challenge) is not None for cell in self.cells)
@@ -75,6 +84,15 @@ class Group:
         """A version or device, all of them where the cells differ."""
         found = [str(record.get("made_with", {}).get(what, "")) for record in self.records]
         return ", ".join(dict.fromkeys(one for one in found if one))
+
+
+def in_words(choices: Mapping[str, Any]) -> str:
+    """The names of what was chosen, then the settings, each with its name."""
+    named = [PurePath(str(choices[name])).name for name in NAMED if choices.get(name)]
+    settings = {
+        name: value for name, value in choices.items() if name not in (*NAMED, *LEFT_OUT) and value not in (None, "")
+    }
+    return ", ".join([*named, *(f"{name} {value}" for name, value in sorted(settings.items()))])
 
 
 def _file(folder: RunFolder, challenge: str) -> str | None:

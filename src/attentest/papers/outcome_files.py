@@ -25,11 +25,9 @@ COLUMNS = (
     "published_spread",
     *_NUMBERS,
     *("seeds", "judged", "not_judged", "status", "like_for_like", "difference", "reason", "also"),
-    *("run_ids", "attentest", "torch", "device"),
+    *("runs", "run_ids", "attentest", "torch", "device"),
 )
 REPRODUCED = "reproduced.csv"
-#: What statuses are called in tables that were written before.
-_FORMERLY = {"cannot be had": "unavailable"}
 
 
 def row_of(outcome: Outcome) -> dict[str, str]:
@@ -39,7 +37,7 @@ def row_of(outcome: Outcome) -> dict[str, str]:
     row["published"] = claim.printed if isinstance(claim, Claim) else claim.rule.reading
     row["published_spread"] = claim.printed_spread if isinstance(claim, Claim) else ""
     row |= {name: _number(getattr(outcome, name)) for name in _NUMBERS}
-    row |= {name: getattr(outcome, name) for name in ("status", "difference", "reason", "also")}
+    row |= {name: getattr(outcome, name) for name in ("status", "difference", "reason", "also", "runs")}
     row |= {name: getattr(outcome, name) for name in ("attentest", "torch", "device")}
     row |= {"judged": str(outcome.judged), "not_judged": str(outcome.not_judged)}
     row["like_for_like"] = ("yes" if outcome.like_for_like else "no") if outcome.settled else ""
@@ -83,7 +81,7 @@ def committed(name: str) -> list[Outcome] | None:
 
 
 def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outcome:
-    status = _FORMERLY.get(row["status"], row["status"])
+    status = row["status"]
     if status not in STATUSES:
         raise InputError(f"{where}: status {status!r}. {suggestion(status, STATUSES)}")
     try:
@@ -99,6 +97,7 @@ def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outco
             difference=row["difference"],
             reason=row["reason"],
             also=row["also"],
+            runs=row["runs"],
             run_ids=tuple(row["run_ids"].split()),
             attentest=row["attentest"],
             torch=row["torch"],

@@ -52,6 +52,8 @@ class Outcome:
     reason: str = ""
     #: Other numbers worth reading beside ours.
     also: str = ""
+    #: The runs: what was chosen for them, and their names, which hold as long as the code they use stays as it is.
+    runs: str = ""
     run_ids: tuple[str, ...] = ()
     attentest: str = ""
     torch: str = ""
@@ -282,6 +284,7 @@ def _of(claim: Claim | Direction, match: Match) -> Outcome:
         seeds=tuple(sorted(set(group.seeds))),
         like_for_like=not match.differences,
         difference="; ".join(match.differences),
+        runs=group.in_words,
         run_ids=group.run_ids,
         attentest=group.made_with("attentest"),
         torch=group.made_with("torch"),

@@ -12,9 +12,9 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination, ragged
-from attentest.challenges.layers.examine import OF_LAYERS
 from attentest.errors import InputError
 from attentest.measures.human_agreement import Annotations
+from attentest.models.capabilities import Layered
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
@@ -25,7 +25,7 @@ from attentest.tasks import DEFAULT
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (
     dict.fromkeys(("bleu", "layers_bleu", "alignment"), "this is for models that write texts")
-    | {"layers": OF_LAYERS}
+    | {"layers": f"this is for {Layered.called}"}
     | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
 )
 

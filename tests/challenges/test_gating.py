@@ -200,7 +200,7 @@ def test_the_sentences_of_a_hierarchical_model_are_gated_too():
 def test_a_model_without_an_attention_of_its_own_is_told_so():
     examined = single()
     reason = GATING.objection(Guided(examined.subject, examined.subject), has_rationale=False)
-    assert reason == "the attention of this model cannot be given other states"
+    assert reason == "this is for models whose attention can be given other states"
 
 
 def test_at_the_words_of_a_hierarchical_model_other_words_have_a_say_through_their_sentences():

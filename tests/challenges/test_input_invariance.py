@@ -10,7 +10,7 @@ from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
-from attentest.models.wrappers.shifted import Shifted
+from attentest.models.wrappers.shifted import shifted as shifted_by
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
 
@@ -28,7 +28,7 @@ def made(encoder: str, classes: int = 2):
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)
 def test_the_shifted_model_is_the_same_function_also_at_the_borders(encoder, classes):
     model, batch, reading, _ = made(encoder, classes)
-    shifted = Shifted(model, torch.linspace(-2, 2, 10))
+    shifted = shifted_by(model, torch.linspace(-2, 2, 10))
     with torch.no_grad():
         other = shifted.read(batch)
         assert torch.allclose(other.logits, reading.logits, atol=1e-5)
@@ -50,12 +50,12 @@ def test_taking_the_shift_back_is_what_a_changed_bias_would_do(encoder):
                 lstm.bias_ih_l0 -= lstm.weight_ih_l0 @ shift
         else:
             twin.encoder.linear.bias -= twin.encoder.linear.weight @ shift
-        folded, ours = twin.read(batch), Shifted(model, shift).read(batch)
+        folded, ours = twin.read(batch), shifted_by(model, shift).read(batch)
     assert torch.allclose(folded.logits, ours.logits, atol=1e-5)
     for explainer in ("gradient", "lrp", "deep_lift"):
         method = EXPLAINERS.parse(explainer)
         theirs = method.scores(twin, batch, folded).double()
-        mine = method.scores(Shifted(model, shift), batch, ours).double()
+        mine = method.scores(shifted_by(model, shift), batch, ours).double()
         assert torch.allclose(theirs, mine, atol=0.02 * float(theirs.abs().max())), explainer
 
 

@@ -16,9 +16,9 @@ from attentest.challenges.layers.examine import ENDS, ONE_KEY, Layers, sets_of
 from attentest.challenges.layers_bleu.examine import LayersBleu
 from attentest.data.batches import Batch, Encoded, step_keys
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import InputError
 from attentest.measures.chance import uniforms
-from attentest.models.capabilities import Generates, GeneratesInLayers
+from attentest.models.capabilities import Generates, GeneratesInLayers, Layered
 from attentest.models.networks.beam import Advance, State, Written, beam_search
 from attentest.models.networks.transformer import TransformerTranslator
 from attentest.models.networks.transformer_weights import by_head
@@ -232,14 +232,12 @@ def test_more_draws_write_other_texts(subject: TransformerTranslator, tmp_path: 
 
 
 def test_what_does_not_apply_is_said_and_bad_parameters_are_refused() -> None:
-    recurrent, batch = translator(VOCABULARY), batch_of(0)
+    recurrent = translator(VOCABULARY)
     assert "Transformer decoder" in str(CHALLENGES.parse("layers").objection(recurrent, has_rationale=False))
     assert "Transformer decoder" in str(CHALLENGES.parse("layers_bleu").objection(recurrent, has_rationale=False))
     assert CHALLENGES.parse("heads").objection(transformer(VOCABULARY), has_rationale=False)
     assert Layers().objection(transformer(VOCABULARY), has_rationale=False) is None
-    replacement = Replacement("uniform", 0, "")
-    with pytest.raises(NotApplicable, match="no layers"):
-        recurrent.with_layers_replaced(batch, (), replacement)
+    assert not isinstance(recurrent, Layered)
     assert isinstance(recurrent, Generates)
     assert not isinstance(recurrent, GeneratesInLayers)
     for fields in ({"replacement": "none"}, {"beam": 0}, {"draws": 0}, {"tokenize": "none of these"}):

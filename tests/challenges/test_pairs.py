@@ -10,18 +10,18 @@ from tests.pairs import made_up_pairs, pair_model
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
-from attentest.challenges.layers.examine import OF_LAYERS
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
+from attentest.models.capabilities import Layered
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.tasks import DEFAULT
 
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (
     dict.fromkeys(("bleu", "layers_bleu", "alignment"), "this is for models that write texts")
-    | {"layers": OF_LAYERS}
+    | {"layers": f"this is for {Layered.called}"}
     | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
 )
 

@@ -15,7 +15,7 @@ from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
 from attentest.challenges.randomisation.examine import EVERYTHING, Randomisation
 from attentest.data.vocabulary import PAD
-from attentest.errors import InputError, NotApplicable, UnknownName
+from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.models.networks.classifier import Architecture
@@ -179,9 +179,7 @@ def test_a_subject_whose_parts_are_unknown_is_passed_over():
 
         baseline = read = delete_each = embed
 
-    assert "cannot be randomised" in Randomisation().objection(Other(), has_rationale=False)
-    with pytest.raises(NotApplicable, match="parts of Other"):
-        Other().randomised(("head",), 0)
+    assert "parts can be drawn anew" in Randomisation().objection(Other(), has_rationale=False)
     assert Randomisation().objection(made()[1], has_rationale=False) is None
 
 

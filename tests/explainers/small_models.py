@@ -12,13 +12,14 @@ from attentest.data.batches import Batch
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
 from attentest.models.copies import copies
+from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.subject import Reading, Subject
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
 #: Those that only a transformer can be explained with.
-OF_TRANSFORMERS = [name for name, explainer in EXPLAINERS.items() if explainer.needs]
+OF_TRANSFORMERS = [name for name, explainer in EXPLAINERS.items() if Pretrained in explainer.needs]
 #: The oracle is asked by an examination, which hands it the marks; precomputed scores have a file.
 OF_ANY_MODEL = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *OF_TRANSFORMERS)]
 

@@ -37,7 +37,7 @@ def test_the_usual_explainers_that_do_not_apply_are_left_out_and_noted(tmp_path:
     folder = execute(run, tmp_path)
     noted = folder.record["not_applicable"]
     assert set(noted) == REPLAYING
-    assert noted["lrp"] == "this model cannot be replayed layer by layer"
+    assert noted["lrp"] == "this is for models that can be replayed layer by layer"
     assert is_complete(run, folder)
     for name in EXPLAINED:
         found = set(folder.findings(name).table["explainer"].to_pylist())
@@ -52,7 +52,7 @@ def test_the_usual_explainers_that_do_not_apply_are_left_out_and_noted(tmp_path:
 
 @pytest.mark.parametrize("explainers", [("attention", "lrp"), CHALLENGES.parse("faithfulness").explained_by])
 def test_explainers_that_were_named_must_apply_also_where_they_are_the_usual_ones(explainers: tuple[str, ...]) -> None:
-    with pytest.raises(NotApplicable, match="'lrp' does not apply: this model cannot be replayed layer by layer"):
+    with pytest.raises(NotApplicable, match="'lrp' does not apply: this is for models that can be replayed"):
         describe_run(challenges=(f"faithfulness(explainers={explainers!r})",), **SMALL)
 
 
@@ -124,7 +124,9 @@ def test_a_thorough_audit_of_translations_passes_over_what_is_for_classifiers(de
     with pytest.raises(NotApplicable, match="'guide' does not apply: it is for classifiers"):
         describe_run(challenges=("uniform", "guide"), **choices)
     if "encoder" not in choices:
-        with pytest.raises(NotApplicable, match="'gating' does not apply: the attention of this model cannot be given"):
+        with pytest.raises(
+            NotApplicable, match="'gating' does not apply: this is for models whose attention can be given"
+        ):
             describe_run(challenges=("gating",), **choices)
 
 

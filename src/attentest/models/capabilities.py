@@ -17,9 +17,22 @@ from torch import Tensor
 from attentest.data.batches import Batch, Encoded, Sequences
 from attentest.errors import NotApplicable
 from attentest.models.networks.beam import Weigh, Written
-from attentest.models.replaced import Replacement
+from attentest.models.networks.signals import AnySignal
+from attentest.models.replaced import AttentionPlace, Replacement
+from attentest.models.subject import Subject
 
-__all__ = ["CutsWords", "Generates", "GeneratesInLayers", "ReadsMany", "lacking", "required"]
+__all__ = [
+    "Attends",
+    "CutsWords",
+    "Generates",
+    "GeneratesInLayers",
+    "Layered",
+    "Randomisable",
+    "ReadsMany",
+    "Replayable",
+    "lacking",
+    "required",
+]
 
 Need = TypeVar("Need")
 
@@ -30,10 +43,10 @@ def lacking(needs: Iterable[type], subject: object) -> str | None:
     return None if missing is None else f"this is for {getattr(missing, 'called', missing.__name__)}"
 
 
-def required(need: type[Need], subject: object, who: str) -> Need:
-    """The subject as what is needed of it; one that is not that is refused."""
+def required(need: type[Need], subject: object, who: str, advice: str = "") -> Need:
+    """The subject as what is needed of it; one that is not that is refused, with advice."""
     if not isinstance(subject, need):
-        raise NotApplicable(f"{who} does not apply: {lacking((need,), subject)}.")
+        raise NotApplicable(" ".join(filter(None, (f"{who} does not apply: {lacking((need,), subject)}.", advice))))
     return subject
 
 
@@ -70,7 +83,26 @@ class Generates(ABC):
         """What it writes by beam search; ``weigh`` puts other weights in the place of its own at every step."""
 
 
-class GeneratesInLayers(Generates):
+class Layered(ABC):
+    """Has many layers of attention, each of which can be replaced in every head."""
+
+    called: ClassVar[str] = (
+        "models with layers of attention: checkpoints of the Transformers library, or a Transformer decoder"
+    )
+
+    @property
+    @abstractmethod
+    def attention_places(self) -> tuple[AttentionPlace, ...]:
+        """Every attention."""
+
+    @abstractmethod
+    def with_layers_replaced(
+        self, batch: Batch, places: Sequence[int], replacement: Replacement
+    ) -> Float[Tensor, "batch class"]:
+        """The logits when these attentions, by their numbers among ``attention_places``, are replaced in every head."""
+
+
+class GeneratesInLayers(Generates, Layered):
     """Writes texts with many layers of attention, which can be replaced while it writes."""
 
     called: ClassVar[str] = "a Transformer decoder"
@@ -86,3 +118,43 @@ class GeneratesInLayers(Generates):
         beam: int = 1,
     ) -> list[Written]:
         """What it writes by itself with each of these sets of attentions replaced, side by side."""
+
+
+class Attends(ABC):
+    """Has an attention that can be given other states."""
+
+    called: ClassVar[str] = "models whose attention can be given other states"
+
+    @abstractmethod
+    def attend(
+        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+    ) -> Float[Tensor, "batch token"]:
+        """The weights its attention gives these states, real where ``batch`` has items, for the queries of ``asked``.
+
+        ``asked`` has as many rows as ``batch``. A model without queries looks at the states alone.
+        """
+
+
+class Replayable(ABC):
+    """Can be replayed layer by layer, as lrp and deep_lift do."""
+
+    called: ClassVar[str] = "models that can be replayed layer by layer"
+
+    @abstractmethod
+    def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
+        """The logits once more, computed with signals (models/networks/signals.py)."""
+
+
+class Randomisable(ABC):
+    """Is made of parts whose weights can be drawn anew."""
+
+    called: ClassVar[str] = "models whose parts can be drawn anew"
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[str, ...]:
+        """The parts with learnt weights, from the output down."""
+
+    @abstractmethod
+    def randomised(self, parts: tuple[str, ...], seed: int) -> Subject:
+        """The same model with these parts' weights drawn anew, as before training; the others are shared."""

@@ -14,7 +14,7 @@ one sigmoid shows the two logits (0, z), whose softmax is (1−σ(z), σ(z)).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -22,9 +22,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import InputError, NotApplicable
-from attentest.models.networks.signals import AnySignal
-from attentest.models.replaced import AttentionPlace, Replacement
+from attentest.errors import InputError
 
 __all__ = ["BASELINES", "AffineReading", "DecodedReading", "Reading", "Subject"]
 
@@ -124,7 +122,7 @@ class DecodedReading(Reading):
 
 
 class Subject(ABC):
-    """A model whose attention can be read and replaced."""
+    """A model whose attention can be read and replaced; what only some can do beyond that is in capabilities.py."""
 
     classes: int
 
@@ -141,25 +139,9 @@ class Subject(ABC):
             )
         return self
 
-    @property
-    def attention_places(self) -> tuple[AttentionPlace, ...]:
-        """Every attention of a model of many layers; none where there are no layers to tell apart."""
-        return ()
-
-    def with_layers_replaced(
-        self, batch: Batch, places: Sequence[int], replacement: Replacement
-    ) -> Float[Tensor, "batch class"]:
-        """The logits when these attentions, by their numbers among ``attention_places``, are replaced in every head."""
-        raise NotApplicable(f"{type(self).__name__} has no layers of attention.")
-
-    @property
-    def has_second_text(self) -> bool:
-        """Whether it reads pairs of texts, and the second one can be explained."""
-        return False
-
-    def second_text(self) -> Subject:
-        """The same model, explained at the second text of a pair: it takes batches that are swapped."""
-        raise NotApplicable(f"{type(self).__name__} has no second text to explain here.")
+    def second_text(self) -> Subject | None:
+        """The same model, explained at the second text of a pair, in swapped batches; None where it reads no pairs."""
+        return None
 
     @property
     @abstractmethod
@@ -184,36 +166,6 @@ class Subject(ABC):
     ) -> Reading:
         """Encode the batch (or given embeddings) once; attention may be cut from the gradient's path."""
 
-    def attend(
-        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
-    ) -> Float[Tensor, "batch token"]:
-        """The weights its attention gives these states, real where ``batch`` has items, for the queries of ``asked``.
-
-        ``asked`` has as many rows as ``batch``. A model without queries looks at the states alone.
-        """
-        raise NotApplicable(f"The attention of {type(self).__name__} cannot be given other states.")
-
     @abstractmethod
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """The logits after really deleting each item in turn and encoding again (padding: undefined)."""
-
-    @property
-    def keeps_deletions(self) -> bool:
-        """Whether what ``delete_each`` finds is kept for whoever deletes words: worth it where reading is dear."""
-        return False
-
-    def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
-        """The logits once more, computed with signals (models/networks/signals.py): what lrp and deep_lift follow."""
-        raise NotApplicable(
-            f"{type(self).__name__} cannot be replayed layer by layer, so lrp and deep_lift do not apply to it. "
-            "Use gradient_x_input or integrated_gradients."
-        )
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The parts with learnt weights, from the output down; none where they cannot be told apart."""
-        return ()
-
-    def randomised(self, parts: tuple[str, ...], seed: int) -> Subject:
-        """The same model with these parts' weights drawn anew, as before training; the others are shared."""
-        raise NotApplicable(f"The parts of {type(self).__name__} cannot be randomised.")

@@ -17,7 +17,7 @@ from attentest.data.batches import Batch, Sequences
 from attentest.measures.chance import permutations, uniforms
 from attentest.measures.divergence import jensen_shannon
 from attentest.measures.packing import ordinals, positions
-from attentest.models.subject import Subject
+from attentest.models.capabilities import Attends, required
 from attentest.store.findings import Measure
 
 __all__ = ["Gating"]
@@ -56,6 +56,7 @@ class Gating(Challenge):
     name: ClassVar[str] = "gating"
     question: ClassVar[str] = "Is a token's weight a function of its own state alone?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4 (Proposition 4.1)"
+    needs: ClassVar[tuple[type, ...]] = (Attends,)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -77,11 +78,6 @@ class Gating(Challenge):
             Measure("query_flipped", "query_flipped", "fraction", flipped, query),
         )
 
-    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
-        """Needs an attention that can be given other states."""
-        can = type(subject).attend is not Subject.attend
-        return None if can else "the attention of this model cannot be given other states"
-
     def examine(self, examination: Examination) -> pa.Table:
         """A row for every text and swap: of the rest of the text and, where there is one, of the query."""
         other = _other_query(examination)
@@ -100,7 +96,8 @@ def _rest(examination: Examination, query_jsd: np.ndarray | None) -> pa.Table:
     batch, mask, states = examination.batch, examination.mask, examination.reading.states
     kept, source = _swap(batch.keys, mask, examination.seed)
     swapped = states.gather(1, source[..., None].expand_as(states))
-    before, after = examination.weights, examination.subject.attend(batch, swapped, batch).double()
+    subject = required(Attends, examination.subject, Gating.name)
+    before, after = examination.weights, subject.attend(batch, swapped, batch).double()
     jsd, log_ratio = _compared(before, after, kept)
     gate_jsd, _ = _compared(before.gather(-1, source), after, mask)
     few, weightless = (examination.lengths < 3).cpu().numpy(), jsd.isnan().cpu().numpy()
@@ -127,7 +124,8 @@ def _query(examination: Examination, other: _Query) -> pa.Table:
     """The same states asked with another query, and the text reread with the weights it gives."""
     single = examination.single
     judged: np.ndarray = ~(single | other.none | other.same)
-    weights = examination.subject.attend(examination.batch, examination.reading.states, other.asked).double()
+    subject = required(Attends, examination.subject, Gating.name)
+    weights = subject.attend(examination.batch, examination.reading.states, other.asked).double()
     weights = weights / weights.sum(-1, keepdim=True).clamp(min=LEAST)
     said = reread(examination, weights[:, None])
     return pa.table(

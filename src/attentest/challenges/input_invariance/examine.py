@@ -17,7 +17,7 @@ from attentest.explainers.oracle import Oracle
 from attentest.explainers.precomputed import Precomputed
 from attentest.measures.rank import spearman
 from attentest.models.subject import Reading
-from attentest.models.wrappers.shifted import Shifted
+from attentest.models.wrappers.shifted import Shifted, shifted
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -82,15 +82,15 @@ class InputInvariance(Challenge):
         """One row per instance and explainer."""
         subject = examination.subject
         with torch.no_grad():
-            shifted = Shifted(subject, torch.full_like(subject.baseline("zero"), self.shift))
-            reading = shifted.read(examination.batch)
-        return pa.concat_tables([self._compare(examination, name, shifted, reading) for name in self.explainers])
+            twin = shifted(subject, torch.full_like(subject.baseline("zero"), self.shift))
+            reading = twin.read(examination.batch)
+        return pa.concat_tables([self._compare(examination, name, twin, reading) for name in self.explainers])
 
-    def _compare(self, examination: Examination, explainer: str, shifted: Shifted, reading: Reading) -> pa.Table:
+    def _compare(self, examination: Examination, explainer: str, twin: Shifted, reading: Reading) -> pa.Table:
         batch, mask = examination.batch, examination.mask
         own = examination.scores(explainer)
         method = EXPLAINERS.parse(explainer)
-        other = reading.pooled(method.scores(shifted, batch, reading, examination.reading.predicted).double())
+        other = reading.pooled(method.scores(twin, batch, reading, examination.reading.predicted).double())
         scale = own.abs().amax(-1)
         change = (own - other).abs().amax(-1) / scale
         single, constant = examination.single, (scale == 0).cpu().numpy()

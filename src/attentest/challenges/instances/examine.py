@@ -49,7 +49,7 @@ class Instances(Challenge):
 
     def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs a second text where one is to be explained."""
-        if self.second_explainers and not subject.has_second_text:
+        if self.second_explainers and subject.second_text() is None:
             return "there is no second text to explain"
         return None
 
@@ -98,6 +98,7 @@ class Instances(Challenge):
     def _of_second(self, examination: Examination) -> dict[str, pa.Array]:
         """The scores of the second texts' words."""
         subject, batch = examination.subject.second_text(), examination.batch.swapped()
+        assert subject is not None
         reading = subject.read(batch)
         scores = {e: EXPLAINERS.parse(e).scores(subject, batch, reading).double() for e in self.second_explainers}
         return {f"second_{name}": ragged(values, batch.mask) for name, values in scores.items()}

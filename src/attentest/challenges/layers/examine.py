@@ -14,18 +14,16 @@ from torch import Tensor
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
 from attentest.errors import InputError
 from attentest.measures.divergence import total_variation
+from attentest.models.capabilities import Layered, required
 from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
 from attentest.store.findings import Measure, Statistic
 
-__all__ = ["ENDS", "KINDS", "OF_LAYERS", "ONE_KEY", "LayerSet", "Layers", "of_kinds", "sets_of"]
+__all__ = ["ENDS", "KINDS", "ONE_KEY", "LayerSet", "Layers", "of_kinds", "sets_of"]
 
 #: The kinds of attention that are measured, each by itself.
 KINDS = ("self", "encoder", "decoder", "cross")
 ONE_KEY = "one key"
-OF_LAYERS = (
-    "this is for models with layers of attention: checkpoints of the Transformers library, or a Transformer decoder"
-)
 #: The names of the sets of layers that are the same in every model.
 ENDS = ("first 1", "last 1", "all")
 
@@ -50,7 +48,7 @@ class LayerSet:
 
 def sets_of(subject: Subject) -> Iterator[LayerSet]:
     """The first 1, 2, … layers of each kind and the last 1, 2, …, and all of them once."""
-    places = subject.attention_places
+    places = required(Layered, subject, "layers").attention_places
     for kind in dict.fromkeys(place.kind for place in places):
         own = [number for number, place in enumerate(places) if place.kind == kind]
         one_key = all(places[number].one_key for number in own)
@@ -77,6 +75,7 @@ class Layers(Challenge):
     name: ClassVar[str] = "layers"
     question: ClassVar[str] = "Does the prediction change when the attention of more and more layers is replaced?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.3 and Figure 4"
+    needs: ClassVar[tuple[type, ...]] = (Layered,)
     replacement: Annotated[
         str,
         "`permutation`: each row's weights shuffled among what it may see; `uniform`: even weights; `random`: drawn "
@@ -119,10 +118,6 @@ class Layers(Challenge):
         """Those of the kinds of attention that the model has."""
         return of_kinds(self.measures, subject)
 
-    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
-        """Needs layers."""
-        return None if subject.attention_places else OF_LAYERS
-
     def examine(self, examination: Examination) -> pa.Table:
         """One pass for every set of layers and draw."""
         return pa.concat_tables(self._rows(examination, layers) for layers in sets_of(examination.subject))
@@ -133,7 +128,7 @@ class Layers(Challenge):
             return examination.reading.logits.double()[:, None]
         drawn = 1 if self.replacement == "uniform" else self.draws
         each = [Replacement(self.replacement, examination.seed, f"layers/{draw}") for draw in range(drawn)]
-        subject, batch = examination.subject, examination.batch
+        subject, batch = required(Layered, examination.subject, self.name), examination.batch
         return torch.stack([subject.with_layers_replaced(batch, layers.places, one).double() for one in each], dim=1)
 
     def _rows(self, examination: Examination, layers: LayerSet) -> pa.Table:
@@ -173,5 +168,6 @@ def _one_key(examination: Examination, layers: LayerSet) -> np.ndarray:
 
 def of_kinds(measures: tuple[Measure, ...], subject: Subject) -> tuple[Measure, ...]:
     """The measures of those kinds of attention that a model has and that have more than one key."""
-    kinds = {place.kind for place in subject.attention_places if not place.one_key}
+    places = required(Layered, subject, "layers").attention_places
+    kinds = {place.kind for place in places if not place.one_key}
     return tuple(measure for measure in measures if measure.where.get("attention", "") in ("", *kinds))

@@ -17,7 +17,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.explainers.oracle import Oracle
 from attentest.explainers.precomputed import Precomputed
 from attentest.measures.rank import spearman
-from attentest.models.subject import Subject
+from attentest.models.capabilities import Randomisable, required
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -47,6 +47,7 @@ class Randomisation(Challenge):
     name: ClassVar[str] = "randomisation"
     question: ClassVar[str] = "Do explanations change when the model's weights are replaced by random ones?"
     reference: ClassVar[str] = "Adebayo et al. 2018"
+    needs: ClassVar[tuple[type, ...]] = (Randomisable,)
     explainers: Annotated[tuple[str, ...], "The explainers that are tested."] = (
         "attention",
         "gradient",
@@ -95,10 +96,6 @@ class Randomisation(Challenge):
             f"when all from the head down to the {layer} is random" if self.cascade else f"when the {layer} is random"
         )
 
-    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
-        """Needs a subject whose parts can be drawn anew."""
-        return None if subject.parts else f"the parts of {type(subject).__name__} cannot be randomised"
-
     def stages(self, parts: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """A name and the parts that are random, one after the other; at the end all of them are."""
         for last in range(1, len(parts)):
@@ -109,10 +106,11 @@ class Randomisation(Challenge):
 
     def examine(self, examination: Examination) -> pa.Table:
         """One row per instance, explainer and stage."""
+        subject = required(Randomisable, examination.subject, self.name)
         return pa.concat_tables(
             [
                 self._row(examination, explainer, layer, step, similarity)
-                for step, (layer, parts) in enumerate(self.stages(examination.subject.parts), start=1)
+                for step, (layer, parts) in enumerate(self.stages(subject.parts), start=1)
                 for explainer, similarity in self._similarity(examination, parts).items()
             ]
         )
@@ -122,7 +120,9 @@ class Randomisation(Challenge):
         batch, mask = examination.batch, examination.mask
         found: dict[str, list[Tensor]] = {explainer: [] for explainer in self.explainers}
         for draw in range(self.draws):
-            subject = examination.subject.randomised(parts, examination.seed * MOST + draw)
+            subject = required(Randomisable, examination.subject, self.name).randomised(
+                parts, examination.seed * MOST + draw
+            )
             reading = subject.read(batch)
             for explainer, draws in found.items():
                 own = examination.scores(explainer)

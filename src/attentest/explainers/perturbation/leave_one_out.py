@@ -13,6 +13,7 @@ from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.shared import Shared
 from attentest.measures.divergence import total_variation
+from attentest.models.capabilities import ReadsMany
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["LeaveOneOut", "deleted"]
@@ -46,7 +47,7 @@ class LeaveOneOut(Explainer):
         """The same; what is read without a word may be kept for whoever erases it."""
         mask, whole = shared.reading.mask, shared.reading.logits.double().softmax(-1)[:, None]
         without = deleted(shared.subject, shared.batch, mask)
-        if shared.subject.keeps_deletions:
+        if isinstance(shared.subject, ReadsMany):
             others = ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
             shared.known("delete").learn(mask[:, None] & others & mask[:, :, None], without)
         return Attribution(torch.where(mask, total_variation(without.softmax(-1), whole), 0.0))

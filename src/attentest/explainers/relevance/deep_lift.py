@@ -20,7 +20,8 @@ from attentest.explainers.gradient.slopes import (
     differentiable,
     target_of,
 )
-from attentest.explainers.relevance.lrp import Replaying, joined, texts_at_once
+from attentest.explainers.relevance.lrp import INSTEAD, Replaying, joined, texts_at_once
+from attentest.models.capabilities import Replayable, required
 from attentest.models.networks.signals import Difference, log_sum_exp
 from attentest.models.subject import Reading, Subject
 
@@ -70,7 +71,8 @@ class DeepLift(Replaying):
         held = self.path == "detached"
         with differentiable(subject):
             difference = (given.double() - absent.double()).requires_grad_()
-            replayed = subject.replay(batch, Difference(absent.double(), difference, held))
+            replaying = required(Replayable, subject, self.name, INSTEAD)
+            replayed = replaying.replay(batch, Difference(absent.double(), difference, held))
             rivals = torch.ones_like(replayed.reference, dtype=torch.bool).scatter(-1, target[:, None], False)
             wanted = replayed.difference.gather(-1, target[:, None])[:, 0]
             output = wanted - log_sum_exp(replayed, rivals)

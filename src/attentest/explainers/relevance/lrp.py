@@ -15,19 +15,20 @@ from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient.slopes import differentiable, target_of
+from attentest.models.capabilities import Replayable, required
 from attentest.models.networks.signals import Absorber, Relevance
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["LRP", "Replaying", "joined", "texts_at_once"]
+__all__ = ["INSTEAD", "LRP", "Replaying", "joined", "texts_at_once"]
+
+#: What serves where a model cannot be replayed.
+INSTEAD = "Use gradient_x_input or integrated_gradients."
 
 
 class Replaying(Explainer, ABC):
     """A method that follows the network layer by layer."""
 
-    def further_objection(self, subject: Subject) -> str | None:
-        """Needs a network that can be replayed."""
-        can = type(subject).replay is not Subject.replay
-        return None if can else "this model cannot be replayed layer by layer"
+    needs: ClassVar[tuple[type, ...]] = (Replayable,)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ class LRP(Replaying):
             embeddings = subject.embed(batch).detach().double().requires_grad_()
             bias, stabiliser = (embeddings.new_ones(len(batch)).requires_grad_() for _ in range(2))
             absorber = Absorber(self.epsilon, self.bias == "absorbs", bias, stabiliser)
-            replayed = subject.replay(batch, Relevance(embeddings, absorber)).replayed
+            replaying = required(Replayable, subject, self.name, INSTEAD)
+            replayed = replaying.replay(batch, Relevance(embeddings, absorber)).replayed
             output = contrast(replayed, replayed.detach(), target)
             leaves = (embeddings, bias, stabiliser)
             gradients = torch.autograd.grad(output.sum(), leaves, materialize_grads=True)

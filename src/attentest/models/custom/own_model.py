@@ -21,6 +21,7 @@ from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import END, Vocabulary
 from attentest.errors import InputError
+from attentest.models.capabilities import Attends
 from attentest.models.finite import refuse_weights
 from attentest.models.network import Network
 from attentest.models.shared_work.deletion import encoded_without_each
@@ -94,7 +95,7 @@ class OwnModel(Network):
         """As of any subject."""
 
 
-class _Functions(OwnModel):
+class _Functions(OwnModel, Attends):
     """A model given as three functions."""
 
     called = "the three functions"

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from attentest.data.batches import Batch, Encoded
 from attentest.errors import InputError
+from attentest.models.capabilities import Layered
 from attentest.models.copies import copies
 from attentest.models.huggingface.attending import Edit, Pass, under_way
 from attentest.models.huggingface.partial_forward.above_site import AboveSite
@@ -63,7 +64,7 @@ class PretrainedReading(Reading):
         return self.above(weights)
 
 
-class Pretrained(Network):
+class Pretrained(Network, Layered):
     """A Transformers model over words: sequence classification, or the next token of a language model."""
 
     #: What such a subject is, where one is asked for.
@@ -303,11 +304,6 @@ class Pretrained(Network):
         texts = Batch(every[which], beside.labels, beside.rows, beside.keys, beside.second)
         out = torch.zeros(*batch.mask.shape, self.classes, dtype=self.model.dtype, device=self.device)
         return out.index_put((row, place), logits_of_many(self, texts)) if len(texts) else out
-
-    @property
-    def keeps_deletions(self) -> bool:
-        """They are read as erased texts are, and each is a pass through all layers."""
-        return True
 
 
 def _unread(weights: Float[Tensor, "batch alternative token"]) -> Tensor:

@@ -19,6 +19,7 @@ from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
 from attentest.models.architecture import Architecture
 from attentest.models.asked import Asked
+from attentest.models.capabilities import Attends, Replayable
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.attention import AttentionNetwork
@@ -31,7 +32,7 @@ from attentest.models.subject import AffineReading, DecodedReading, Reading, Sub
 __all__ = ["Architecture", "Classifier", "is_shareable"]
 
 
-class Classifier(EmbeddedNetwork):
+class Classifier(EmbeddedNetwork, Attends, Replayable):
     """A classifier of texts, or of pairs of texts, with one attention, readable and rereadable."""
 
     encoder: EncoderNetwork
@@ -199,19 +200,12 @@ class Classifier(EmbeddedNetwork):
             self.encoder, self.attention, self.head, self.embed(batch), lengths, batch.mask, asked
         )
 
-    @property
-    def has_second_text(self) -> bool:
-        """Where it has a query."""
-        return bool(self.architecture.query)
-
-    def second_text(self) -> Subject:
+    def second_text(self) -> Subject | None:
         """The same model, its second text in the place of the first: for gradients and deletion of the query."""
         # Here, because the view reads this network.
         from attentest.models.wrappers.second_text import SecondText
 
-        if not self.architecture.query:
-            return super().second_text()
-        return SecondText(self)
+        return SecondText(self) if self.architecture.query else None
 
 
 def is_shareable(subject: Subject) -> TypeGuard[Classifier]:

@@ -16,6 +16,7 @@ from attentest.data.batches import Batch
 from attentest.data.vocabulary import END, PAD, UNKNOWN
 from attentest.errors import InputError
 from attentest.models.architecture import Architecture
+from attentest.models.capabilities import Randomisable
 from attentest.models.network import Network
 from attentest.models.parts.heads import HeadNetwork, Joint, OneSigmoid, Softmax
 from attentest.models.subject import BASELINES
@@ -28,7 +29,7 @@ N = TypeVar("N", bound="EmbeddedNetwork")
 _BUILDING = threading.Lock()
 
 
-class EmbeddedNetwork(Network):
+class EmbeddedNetwork(Network, Randomisable):
     """Word embeddings, and parts above them."""
 
     embedding: nn.Embedding

@@ -19,6 +19,7 @@ from attentest.data.sentence_rows import SentenceRows
 from attentest.errors import InputError
 from attentest.measures.chance import branched
 from attentest.models.asked import Asked
+from attentest.models.capabilities import Attends, Replayable
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.attention import AttentionNetwork, Random, Uniform
@@ -30,7 +31,7 @@ from attentest.models.subject import AffineReading, DecodedReading, Reading, Sub
 __all__ = ["Hierarchical", "sentence_rows"]
 
 
-class Hierarchical(EmbeddedNetwork):
+class Hierarchical(EmbeddedNetwork, Attends, Replayable):
     """A classifier with two attentions, one over the words of each sentence and one over the sentences."""
 
     word_encoder: EncoderNetwork

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch, Sequences, step_keys
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
-from attentest.models.capabilities import Generates
+from attentest.models.capabilities import Attends, Generates
 from attentest.models.networks.beam import Weigh, Written, beam_search
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.parts.attention import AttentionNetwork
@@ -40,7 +40,7 @@ class Course:
     carried: tuple[Float[Tensor, "sentence step _"], ...]
 
 
-class Translator(EmbeddedNetwork, Generates):
+class Translator(EmbeddedNetwork, Attends, Generates):
     """A recurrent encoder and decoder with attention between them."""
 
     encoder: EncoderNetwork

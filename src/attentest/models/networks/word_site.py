@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.data.sentence_rows import SentenceRows
+from attentest.models.capabilities import Attends, Randomisable, Replayable
 from attentest.models.networks.hierarchical import Hierarchical, placed, sentence_rows, within
 from attentest.models.networks.signals import AnySignal
 from attentest.models.shared_work.deletion import pooled_without_each
@@ -62,7 +63,7 @@ class WordReading(Reading):
         return logits.view(count, alternatives, -1)
 
 
-class WordSite(Subject):
+class WordSite(Subject, Attends, Replayable, Randomisable):
     """A hierarchical network read, and its attention replaced, at the words."""
 
     def __init__(self, network: Hierarchical) -> None:

@@ -15,10 +15,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentest.data.batches import Batch
+from attentest.models.capabilities import Replayable, required
 from attentest.models.networks.signals import AnySignal
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["Shifted"]
+__all__ = ["Shifted", "shifted"]
 
 
 class Shifted(Subject):
@@ -59,6 +60,15 @@ class Shifted(Subject):
         """The same as the subject's."""
         return self.subject.delete_each(batch)
 
+
+class ReplayableShifted(Shifted, Replayable):
+    """The same behind a subject that can be replayed."""
+
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """The shift is taken back as a bias is added."""
-        return self.subject.replay(batch, embeddings.settled(-self.shift.double()))
+        return required(Replayable, self.subject, "replaying").replay(batch, embeddings.settled(-self.shift.double()))
+
+
+def shifted(subject: Subject, shift: Float[Tensor, " embedding"]) -> Shifted:
+    """A subject behind shifted embeddings, which can be replayed where the subject can."""
+    return (ReplayableShifted if isinstance(subject, Replayable) else Shifted)(subject, shift)

@@ -18,8 +18,8 @@ from attentest.cli.main import app
 from attentest.errors import InputError, NotApplicable
 from attentest.explaining import explain, explain_translation
 from attentest.registry import text_of
-from attentest.report.answer import LINES
-from attentest.report.page import page
+from attentest.report.pages.run import page
+from attentest.report.tables.answer import LINES
 from attentest.store.findings import FindingsWriter
 from attentest.store.folder import RunFolder
 from attentest.tasks import DEFAULT, TASKS

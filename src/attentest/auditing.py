@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from attentest.devices import device_named
 from attentest.progress import SILENT, Progress
-from attentest.report.judge import judge
-from attentest.report.records import record_of
-from attentest.report.verdict import Verdict
+from attentest.report.verdict.judge import judge
+from attentest.report.verdict.records import record_of
+from attentest.report.verdict.verdict import Verdict
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute, is_complete
 from attentest.runs.options import Options
@@ -48,9 +48,9 @@ class Audit:
         from rich.console import Console
         from rich.text import Text
 
-        from attentest.report.answer import answer
         from attentest.report.results import terminal_tables
-        from attentest.report.tables import verdict_summary
+        from attentest.report.tables.answer import answer
+        from attentest.report.tables.verdict import verdict_summary
 
         console = Console(highlight=False)
         if not details:
@@ -150,7 +150,7 @@ def finish(
         progress=progress,
     )
     verdict = judge(folder)
-    from attentest.report.page import write_report
+    from attentest.report.pages.run import write_report
 
     write_report(folder, verdict, folder.path / "report.html")
     return Audit(folder, verdict)

@@ -30,7 +30,7 @@ from attentest.models.capabilities import Generates
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored
-from attentest.report.translated import Translation
+from attentest.report.explanations.translation import Translation
 from attentest.runs.examination.written import own_words
 from attentest.runs.loaded import Loaded, load_for
 from attentest.store.folder import find_run

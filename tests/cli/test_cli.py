@@ -14,7 +14,7 @@ import pytest
 
 from attentest.catalogue import KINDS
 from attentest.cli import main
-from attentest.report.answer import LINES
+from attentest.report.tables.answer import LINES
 
 FAST = ["--encoder", "bilstm(hidden=6)", "--embedding", "8", "--epochs", "1", "--tokenizer", "whitespace"]
 QUICK = [*FAST, "--challenge", "adversary(steps=10)", "--challenge", "agreement", "--challenge", "uniform"]

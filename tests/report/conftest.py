@@ -10,7 +10,7 @@ import pytest
 from tests.report.made_up import MEASURES, write_run
 from tests.report.made_up_verdict import made_up_verdict
 
-from attentest.report.page import write_report
+from attentest.report.pages.run import write_report
 from attentest.store.folder import RunFolder
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from scipy.stats import kendalltau
-from tests.report import made_up_four
-from tests.report.made_up_four import Others, removed, trained
+from tests.report import made_up_trained_models
+from tests.report.made_up_trained_models import Others, removed, trained
 
 from attentest.challenges import CHALLENGES
 from attentest.readings.text import pair_in_words
@@ -114,7 +114,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
         for e in ("attention", *EXPLAINERS)
     ),
     "layers": (Measure("all.change", "change", "mean", "attention of all layers replaced", {"replaced": "all"}),),
-    **made_up_four.MEASURES,
+    **made_up_trained_models.MEASURES,
 }
 
 #: Columns that are there even if no row was judged.
@@ -126,7 +126,7 @@ NUMBERS = {
     "adversary": ("lower", "searched_divergence", "max_attention", "unconstrained", "ratio", "top_changed"),
     "randomisation": ("spearman", "spearman_absolute"),
     "layers": ("change", "correct_after"),
-    **made_up_four.NUMBERS,
+    **made_up_trained_models.NUMBERS,
 }
 
 Rows = list[dict[str, Any]]

@@ -13,8 +13,8 @@ from attentest.auditing import describe_audit
 from attentest.challenges import CHALLENGES
 from attentest.challenges.companions import Companion
 from attentest.errors import InputError
-from attentest.report.judge import judge
-from attentest.report.page import page
+from attentest.report.pages.run import page
+from attentest.report.verdict.judge import judge
 from attentest.runs import execute as executing
 from attentest.runs.examination.budget import TRIED, affordable
 from attentest.runs.examination.pace import Pace

@@ -15,8 +15,8 @@ from tests.runs.test_integrity import Heard
 from tests.runs.test_run import bytes_of
 from tests.studies.slow import LOG, Failing, Noted, in_small_batches, noted_rows, run_of
 
-from attentest.report.judge import judge
-from attentest.report.page import page
+from attentest.report.pages.run import page
+from attentest.report.verdict.judge import judge
 from attentest.runs.execute import execute, is_complete
 from attentest.runs.model import train
 from attentest.store.folder import RunFolder

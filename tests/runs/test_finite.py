@@ -17,7 +17,7 @@ from attentest.errors import CheckpointError, Diverged
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
 from attentest.readings.charts import Palette
-from attentest.report.examples import examples
+from attentest.report.pages.examples import examples
 from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.finite import NOT_FINITE, refuse_not_finite
 from attentest.runs.execute import execute

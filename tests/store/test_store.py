@@ -214,7 +214,8 @@ def test_findings_can_be_queried_with_sql_and_a_wrong_query_names_the_tables(tmp
 @pytest.mark.slow
 def test_findings_report_and_store_do_without_torch():
     code = (
-        "import sys, attentest.store.query, attentest.store.summary, attentest.report.judge, attentest.report.page\n"
+        "import sys, attentest.store.query, attentest.store.summary, attentest.report.verdict.judge\n"
+        "import attentest.report.pages.run, attentest.report.tables.answer, attentest.report.tables.measures\n"
         "from attentest.challenges import READINGS\n"
         "drawn = [reading.figures() for reading in READINGS.values()]\n"
         "sys.exit('torch' in sys.modules)"

@@ -37,7 +37,7 @@ def audit(
     check_texts(options)
     from attentest.auditing import describe_audit, finish
     from attentest.devices import device_named
-    from attentest.report.missing import failures, left_out
+    from attentest.report.verdict.missing import failures, left_out
 
     device_named(device)
     with terminal.console.status("Reading the corpus …"):

@@ -16,7 +16,7 @@ from attentest.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from attentest.report.explanations.explanation import Explanation
-    from attentest.report.translated import Translation
+    from attentest.report.explanations.translation import Translation
 
 #: The folder of a run that its explanations go to.
 FOLDER = "explanations"

@@ -29,10 +29,11 @@ def show(
     if sql is not None:
         _query(folder, sql, as_json)
         return
-    from attentest.report.judge import judge
-    from attentest.report.records import record_of
     from attentest.report.results import terminal_tables
-    from attentest.report.tables import measures_table, verdict_summary
+    from attentest.report.tables.measures import measures_table
+    from attentest.report.tables.verdict import verdict_summary
+    from attentest.report.verdict.judge import judge
+    from attentest.report.verdict.records import record_of
 
     verdict = judge(folder)
     if as_json:

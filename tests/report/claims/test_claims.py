@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from tests.papers.made_up_cells import cell
-from tests.report.test_browser import CHROMIUM, FLAGS
-from tests.report.test_page import Outline
+from tests.report.pages.test_browser import CHROMIUM, FLAGS
+from tests.report.pages.test_run import Outline
+from tests.report.rendered import render
 
 from attentest.papers.claims import Claim, load_claims
 from attentest.papers.outcomes import evaluate
@@ -19,7 +20,6 @@ from attentest.report.claims.figures import drawn, scatter
 from attentest.report.claims.page import claims_page, write_claims_page
 from attentest.report.claims.tables import claims_table, papers_table
 from attentest.report.claims.view import MARKS, View
-from attentest.report.tables import render
 
 JAIN = "jain_wallace_2019"
 HOSTILE = "<script>alert(1)</script> \u202eevil [bold]x[/]"

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.report.rendered import render
 
 from attentest.errors import InputError
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
 from attentest.report.explanations.terminal import ExplanationView
-from attentest.report.tables import render
 
 HOSTILE = ("<script>alert(1)</script>", "{{ 7 * 7 }}", "[bold red]x[/]", "\u202eevil\u202c", "a" * 300, "&amp;", "\x07")
 

@@ -22,7 +22,7 @@ from attentest.models.capabilities import Generates
 from attentest.models.networks.beam import Weigh, Written
 from attentest.store.findings import Measure
 
-__all__ = ["Bleu", "References", "check_search"]
+__all__ = ["Bleu", "References", "check_search", "other_weights"]
 
 OWN = "own"
 #: Put in the place of its own weights at every step of writing; all else that it learnt stays.
@@ -167,7 +167,7 @@ class Bleu(Challenge):
             subject = examination.companions[TRAINED[weights]] if weights in TRAINED else examination.subject
             assert isinstance(subject, Generates)
             for draw in range(self.draws if weights in ("random", "permuted") else 1):
-                weigh = _weigh(weights, draw, examination.seed)
+                weigh = other_weights(weights, draw, examination.seed)
                 yield weights, draw, subject.translate(target.text, target.keys, beam=self.beam, weigh=weigh)
 
 
@@ -180,7 +180,7 @@ def check_search(name: str, beam: int, draws: int, tokenize: str) -> None:
         raise InputError(f"{name}: tokenize={tokenize!r} must be one of {', '.join(TOKENIZE)}.")
 
 
-def _weigh(weights: str, draw: int, seed: int) -> Weigh | None:
+def other_weights(weights: str, draw: int, seed: int) -> Weigh | None:
     """Other weights at every step, by chance that depends on seed, text, step and draw alone."""
     stream = f"bleu/{weights}/{draw}"
 

@@ -22,7 +22,7 @@ from attentest.measures.chance import uniforms
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
 
-__all__ = ["MARKS", "Faithfulness"]
+__all__ = ["MARKS", "Erased", "Faithfulness", "bin_sizes", "probability_left"]
 
 #: The order that puts marked tokens first stands among the explainers by this name, where the corpus has marks.
 MARKS = "marks"
@@ -159,16 +159,16 @@ class Faithfulness(Challenge):
         """Explainers, searched orders and random ones under one way of erasing, all their sets in one call."""
         batch, mask, predicted = examination.batch, examination.mask, examination.reading.predicted
         looked = sorted({*self.bins, *self.flip_bins})
-        sizes, looked_at = (_sizes(examination.lengths, shares) for shares in (self.bins, looked))
+        sizes, looked_at = (bin_sizes(examination.lengths, shares) for shares in (self.bins, looked))
         known = examination.known(mode)
-        chance = partial(_chance, examination, mode, known=known)
+        chance = partial(probability_left, examination, mode, known=known)
         random, ties = (
             uniforms(batch.keys, draws, mask.shape[1], examination.seed, f"faithfulness/{stream}", mask)
             for draws, stream in ((self.draws, "random"), (1, "ties"))
         )
         given = torch.stack(list(scores.values()), dim=1)
         each = torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-        by_weight = -_chance(examination, "zero_attention", mask[:, None] & ~each).nan_to_num(nan=1.0)
+        by_weight = -probability_left(examination, "zero_attention", mask[:, None] & ~each).nan_to_num(nan=1.0)
         by_all = -ranked(given, ties[:, 0], mask).double().mean(1) / examination.lengths.clamp(min=1)[:, None]
         searched = searched_orders(chance, (by_all, by_weight), mask, sizes, self.candidates)
         removing, keeping = (
@@ -189,7 +189,7 @@ class Faithfulness(Challenge):
             Between.of(whole, curve, self.draws, limits) for curve, limits in zip(curves, exact, strict=True)
         )
         until = torch.where(turned, share[:, None], 1.0).amin(-1)
-        found = _Found(*curves, removed, left, turned.any(-1), until)
+        found = Erased(*curves, removed, left, turned.any(-1), until)
         beside = found.beside(self.draws)
         enumerated = ~exact.only[0].isnan()
         beaten = found.beaten(len(scores)) & ~enumerated
@@ -218,7 +218,7 @@ class Faithfulness(Challenge):
 
 
 @dataclass(frozen=True)
-class _Found:
+class Erased:
     """What erasing did, for every order: the explainers', the two searched ones, the random ones."""
 
     #: The probability of the predicted class at every bin, without the top tokens and with them alone.
@@ -271,14 +271,14 @@ class _Found:
         }
 
 
-def _sizes(lengths: Int[Tensor, " batch"], shares: Sequence[float]) -> Int[Tensor, "batch bin"]:
+def bin_sizes(lengths: Int[Tensor, " batch"], shares: Sequence[float]) -> Int[Tensor, "batch bin"]:
     """How many tokens a bin holds: its share rounded up, and never all of them."""
     # Without the small step .1 of 30 tokens would be 4, because the computer's .1 is a little more.
     exact = lengths[:, None] * torch.tensor(shares, dtype=torch.float64, device=lengths.device)
     return torch.minimum((exact - 1e-9).ceil().long(), lengths[:, None] - 1).clamp(min=1)
 
 
-def _chance(
+def probability_left(
     examination: Examination, mode: str, keep: Bool[Tensor, "batch alternative token"], known: Known | None = None
 ) -> Float[Tensor, "batch alternative"]:
     """The probability of the predicted class when only these tokens are left."""

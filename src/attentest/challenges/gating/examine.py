@@ -20,7 +20,7 @@ from attentest.measures.packing import ordinals, positions
 from attentest.models.capabilities import Attends, required
 from attentest.store.findings import Measure
 
-__all__ = ["Gating"]
+__all__ = ["Gating", "other_query", "swapped_states"]
 
 #: Weights below have lost their digits in single precision, and are not compared.
 LEAST = 1e-30
@@ -28,7 +28,7 @@ LEAST = 1e-30
 ROUNDING, RATIO_ROUNDING = 1e-6, 1e-3
 
 
-class _Query(NamedTuple):
+class OtherQuery(NamedTuple):
     """Other queries for the texts of a batch, and why some texts have none."""
 
     asked: Batch
@@ -80,7 +80,7 @@ class Gating(Challenge):
 
     def examine(self, examination: Examination) -> pa.Table:
         """A row for every text and swap: of the rest of the text and, where there is one, of the query."""
-        other = _other_query(examination)
+        other = other_query(examination)
         if other is None:
             return _rest(examination, None)
         query = _query(examination, other)
@@ -94,7 +94,7 @@ class Gating(Challenge):
 def _rest(examination: Examination, query_jsd: np.ndarray | None) -> pa.Table:
     """The states of half of the tokens swapped; attention is a gate where the query has no say either."""
     batch, mask, states = examination.batch, examination.mask, examination.reading.states
-    kept, source = _swap(batch.keys, mask, examination.seed)
+    kept, source = swapped_states(batch.keys, mask, examination.seed)
     swapped = states.gather(1, source[..., None].expand_as(states))
     subject = required(Attends, examination.subject, Gating.name)
     before, after = examination.weights, subject.attend(batch, swapped, batch).double()
@@ -120,7 +120,7 @@ def _rest(examination: Examination, query_jsd: np.ndarray | None) -> pa.Table:
     )
 
 
-def _query(examination: Examination, other: _Query) -> pa.Table:
+def _query(examination: Examination, other: OtherQuery) -> pa.Table:
     """The same states asked with another query, and the text reread with the weights it gives."""
     single = examination.single
     judged: np.ndarray = ~(single | other.none | other.same)
@@ -144,7 +144,7 @@ def _query(examination: Examination, other: _Query) -> pa.Table:
     )
 
 
-def _other_query(examination: Examination) -> _Query | None:
+def other_query(examination: Examination) -> OtherQuery | None:
     """Another step of the same sentence, or the second text of another pair of the split, chosen by the instance."""
     batch, seed = examination.batch, examination.seed
     drawn = uniforms(batch.keys, 1, 1, seed, "gating/query")[:, 0, 0]
@@ -154,16 +154,16 @@ def _other_query(examination: Examination) -> _Query | None:
         count = torch.bincount(batch.target.of)[batch.target.of]
         # The steps of a sentence follow one another.
         donors = torch.arange(len(batch), device=step.device) - step + _another(drawn, count, step)
-        return _Query(replace(batch[donors], keys=batch.keys), (count < 2).cpu().numpy(), never)
+        return OtherQuery(replace(batch[donors], keys=batch.keys), (count < 2).cpu().numpy(), never)
     if batch.second is None:
         return None
     texts = len(batch) if examination.texts is None else examination.texts
     if examination.donors is None or texts < 2:
-        return _Query(batch, ~never, never)
+        return OtherQuery(batch, ~never, never)
     rows = _another(drawn, torch.full_like(batch.rows, texts), batch.rows)
     second = examination.donors(rows.cpu().numpy()).to(batch.rows.device).second
     assert second is not None
-    return _Query(replace(batch, second=second), never, _same(batch.second, second).cpu().numpy())
+    return OtherQuery(replace(batch, second=second), never, _same(batch.second, second).cpu().numpy())
 
 
 def _another(
@@ -181,7 +181,7 @@ def _same(one: Sequences, other: Sequences) -> Bool[Tensor, " batch"]:
     return words & (one.lengths == other.lengths)
 
 
-def _swap(
+def swapped_states(
     keys: Int[Tensor, " batch"], mask: Bool[Tensor, "batch token"], seed: int
 ) -> tuple[Bool[Tensor, "batch token"], Int[Tensor, "batch token"]]:
     """Which tokens keep their states (half of them, rounded up), and where each token's state is taken from."""

@@ -11,7 +11,7 @@ from attentest.readings.charts import svg
 from attentest.report.claims.figures import PaperFigure, drawn, scatter
 from attentest.report.claims.headline import HeadlineView
 from attentest.report.claims.view import MARKS, View
-from attentest.report.html import environment
+from attentest.report.pages.html import environment
 from attentest.store.atomic import write_text
 
 __all__ = ["claims_page", "write_claims_page"]

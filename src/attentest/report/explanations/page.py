@@ -8,7 +8,7 @@ from typing import Any
 from attentest.readings.certificates import OUTCOMES, figure
 from attentest.readings.text import visible_token
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
-from attentest.report.html import environment
+from attentest.report.pages.html import environment
 
 __all__ = ["explanation_page"]
 

@@ -1,0 +1,193 @@
+"""The report: one HTML file that needs no network, no JavaScript and no trust in the texts it shows.
+
+Charts are SVG inside ``<img>``, where nothing in them can run or load. Every value that a template writes is made
+visible (control characters, overrides) and escaped by the environment, so no template has to remember to.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attentest.readings.charts import POINTS, svg
+from attentest.readings.reading import Plot, Results
+from attentest.readings.site import site_of
+from attentest.readings.text import interval_of, value_of
+from attentest.report.pages.examples import examples, name_of
+from attentest.report.pages.html import environment
+from attentest.report.results import read, results_of
+from attentest.report.tables.verdict import ALSO, ANSWERS, TONES, also_rows
+from attentest.report.verdict.missing import failures, left_out
+from attentest.report.verdict.verdict import Verdict
+from attentest.store.atomic import write_text
+from attentest.store.findings import Findings, Measure
+from attentest.store.folder import RunFolder
+from attentest.store.summary import Estimate, estimate, sentences_of
+
+__all__ = ["basis_of", "figures_of", "page", "write_report"]
+
+_MOST_CLASSES = 12
+#: Of a longer list, such as the names of a thousand classes, the first ones are shown; run.json has them all.
+_MOST_LISTED = 40
+
+Row = dict[str, Any]
+
+
+def write_report(run: RunFolder, verdict: Verdict, target: Path) -> None:
+    """Write the page of a run and its verdict to a file, whole or not at all."""
+    write_text(target, page(run, verdict))
+
+
+def page(run: RunFolder, verdict: Verdict) -> str:
+    """The page as text."""
+    record = run.record
+    every = {name: run.findings(name) for name in run.challenges}
+    # A challenge run with several parameters is drawn once; every one has its numbers.
+    results = results_of(run, every)
+    found = results.found
+    tables = {key: make(results) for reading in read(results) for key, make in reading.tables.items()}
+    corpus, names, wording = record["fields"].get("corpus", {}), results.classes, results.wording
+    steps = _steps(record["fields"], found.get("instances"))
+    return (
+        environment(TONES=TONES, ANSWERS=ANSWERS, wording=wording)
+        .get_template("page.html")
+        .render(
+            verdict=verdict,
+            also=also_rows(verdict.also),
+            ALSO=ALSO,
+            corpus=corpus,
+            model=record["fields"].get("model", {}),
+            site=site_of(record["fields"]),
+            steps=steps,
+            figures=list(figures_of(results)),
+            tables=tables,
+            attacked="adversary" in found,
+            examples=list(examples(found, results.palette, names)),
+            numbers=_numbers(every, names, by_class=steps is None),
+            particulars=_particulars(record),
+            files=list(_files(record["finished"], every)),
+            run=run.path.name,
+            missing=(*left_out(record), *failures(record)),
+        )
+    )
+
+
+def _steps(fields: Mapping[str, Any], instances: Findings | None) -> Row | None:
+    """Where texts are written: how many steps of how many sentences, after whose words; None where texts are read."""
+    sentences = None if instances is None else sentences_of(instances.table)
+    if sentences is None:
+        return None
+    counts = {"steps": len(sentences), "sentences": int(sentences.max()) + 1}
+    return counts | {"own": fields.get("forced") == "own", "drawn": bool(fields.get("limit"))}
+
+
+def figures_of(results: Results) -> Iterator[Row]:
+    """The figures of every reading that has findings here, as the page shows them."""
+    for reading in read(results):
+        findings = results.found[reading.challenge]
+        yield from (_figure(plot, findings, results) for plot in reading.figures() if plot.applies(findings))
+
+
+def _figure(plot: Plot, findings: Findings, results: Results) -> Row:
+    table = findings.table
+    if plot.pairs:
+        table = table.filter(pc.is_in(table["pair"], pa.array(plot.pairs)))
+    basis = basis_of(table, plot)
+    judged = basis["judged"]
+    return {
+        "plot": plot,
+        "caption": plot.captioned(findings, results),
+        "image": _image(plot.draw(findings, results)) if judged else None,
+        "narrow": _image(plot.narrow(findings, results)) if judged and plot.narrow else None,
+        "drawn": POINTS if plot.points and judged > POINTS else None,
+        **basis,
+    }
+
+
+def basis_of(table: pa.Table, plot: Plot) -> Row:
+    """Where every text is: drawn, drawn in part, or left out, and why; a text is in one place only."""
+    whole = pc.and_(pc.is_null(table["not_judged"]), pc.invert(pc.is_null(table[plot.column], nan_is_null=True)))
+    drawn = set(table.filter(whole)["id"].to_pylist())
+    why = dict.fromkeys(table["id"].to_pylist(), plot.missing)
+    refused = table.filter(pc.is_valid(table["not_judged"]))
+    why |= dict(zip(refused["id"].to_pylist(), refused["not_judged"].to_pylist(), strict=True))
+    in_part = drawn.intersection(refused["id"].to_pylist())
+    return {
+        "judged": len(drawn),
+        "texts": len(why),
+        "in_part": dict(Counter(why[key] for key in in_part).most_common()),
+        "reasons": dict(Counter(reason for key, reason in why.items() if key not in drawn).most_common()),
+    }
+
+
+def _image(chart: Any) -> str:
+    """The chart as an address."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg(chart).encode()).decode()
+
+
+def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: bool) -> Row:
+    """Every measure for all texts and by predicted class; of very many classes, the most predicted ones."""
+    columns: list[int] = []
+    if found and by_class:
+        counts = pc.value_counts(next(iter(found.values())).table["predicted"]).to_pylist()
+        columns = sorted(c["values"] for c in sorted(counts, key=lambda c: -c["counts"])[:_MOST_CLASSES])
+    sections = [
+        (
+            findings.challenge,
+            [
+                (measure.words, whole, [_number(estimate(findings, measure, predicted=c), measure) for c in columns])
+                for measure in findings.measures
+                for whole in [_number(estimate(findings, measure), measure)]
+            ],
+        )
+        for findings in found.values()
+        if findings.measures
+    ]
+    heads = [name_of(names, c) for c in columns]
+    return {"classes": heads, "sections": sections, "left_out": max(0, len(names) - len(columns)) if by_class else 0}
+
+
+def _number(found: Estimate, measure: Measure) -> Row:
+    value, interval = value_of(found, measure.statistic), interval_of(found, measure.statistic)
+    return {"value": value, "interval": interval, "judged": found.judged, "not_judged": found.not_judged}
+
+
+def _particulars(record: Mapping[str, Any]) -> dict[str, Row]:
+    """Everything recorded of the run but its files, grouped."""
+    groups: dict[str, Row] = {"run": {}}
+    rest = {key: value for key, value in record.items() if key not in ("fields", "finished")}
+    for key, value in (record["fields"] | rest).items():
+        if isinstance(value, Mapping):
+            groups[key] = {str(k): _words(v) for k, v in value.items()}
+        else:
+            groups["run"][key] = _words(value)
+    return groups
+
+
+def _files(finished: Mapping[str, Mapping[str, Any]], found: Mapping[str, Findings]) -> Iterator[tuple[str, str, str]]:
+    """Each finished file, what it holds, its checksum."""
+    rows = {f"findings/{name}.parquet": {"rows": len(findings.table)} for name, findings in found.items()}
+    for name, about in finished.items():
+        holds = {key: value for key, value in about.items() if key != "sha256"} | rows.get(name, {})
+        yield name, _words(holds), about["sha256"]
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        more = [f"and {len(value) - _MOST_LISTED} more"] if len(value) > _MOST_LISTED + 1 else []
+        return "; ".join([*map(_words, value[: _MOST_LISTED if more else None]), *more]) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if value >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "none" if value in (None, "") else str(value)

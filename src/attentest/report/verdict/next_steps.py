@@ -1,0 +1,83 @@
+"""What to do next: settle what is open, show what did better, or look at single texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attentest.readings.line import Line
+from attentest.readings.thresholds import about, percent, settled_by
+from attentest.report.verdict.verdict import Goal
+from attentest.report.verdict.weighing import DEPENDENCE, UNSETTLED, Weighed
+from attentest.tasks import TEXTS, Wording
+
+__all__ = ["next_steps"]
+
+
+def next_steps(
+    lines: Sequence[Line],
+    goals: Sequence[Goal],
+    weighed: Weighed,
+    fields: Mapping[str, Any],
+    wording: Wording = TEXTS,
+    failed: Sequence[str] = (),
+) -> Iterator[str]:
+    """A sentence for each, the most urgent first."""
+    by_key = {line.key: line for line in lines}
+    if weighed.predicts in ("against", UNSETTLED):
+        yield from _predict_better(by_key["accuracy"], wording)
+        return
+    if failed:
+        yield f"Do not rely on {', '.join(failed)} here: see what failed under the checks of explainers (--details)."
+    if any(goal.open == "not run" for goal in goals[:2]):
+        yield "Run the audit without naming challenges (--challenge)."
+    yield from _settle(by_key, goals, weighed, fields, wording)
+    reason = goals[0].answer
+    if (compared := by_key.get("saliency")) is not None and reason in ("no", "with care"):
+        yield from _show(compared, reason)
+    elif compared is None and reason == "no":
+        yield "Run the audit without naming challenges (--challenge) to see which explainer to show instead."
+    if reason == "yes":
+        yield f"Look at single {wording.wholes} in the report, or explain one of your own: attentest explain."
+
+
+def _predict_better(accuracy: Line, wording: Wording) -> Iterator[str]:
+    if (needed := accuracy.settling) is not None and needed.judged is not None:
+        more = f"about {about(needed.judged)} {wording.units} in place of {accuracy.estimate.judged:,}"
+        yield f"If it is as good as it looks, {more} would show that it beats the most frequent {wording.choice}."
+    yield "Give a model that predicts better: train it longer, on more texts, or take another one."
+
+
+def _settle(
+    by_key: Mapping[str, Line],
+    goals: Sequence[Goal],
+    weighed: Weighed,
+    fields: Mapping[str, Any],
+    wording: Wording,
+) -> Iterator[str]:
+    """What would settle the lines that keep a goal open."""
+    keys = [*(DEPENDENCE if weighed.depends == UNSETTLED else ()), "states", "stands"]
+    keys = keys if "not settled" in (goals[0].open, goals[1].open) else []
+    keys += ["unique", "adversary"] if goals[2].open == "not settled" else []
+    still = [by_key[key] for key in keys if key in by_key and by_key[key].tone == UNSETTLED]
+    if any(line.held for line in still) and (held := by_key.get("held")) is not None:
+        share = percent(held.estimate.value)
+        yield f"Examine another attention (--site): only {share} of this one lies on {wording.items}."
+    open_lines = [line for line in still if line.settling is not None]
+    for line in open_lines:
+        assert line.settling is not None
+        yield f"{line.short} {settled_by(line.settling, line.estimate.judged, wording)}"
+    size = fields.get("corpus", {}).get("sizes", {}).get(fields.get("split"), 0)
+    if open_lines and 0 < fields.get("limit", 0) < size:
+        yield f"There are {size:,} {wording.wholes} to examine: --limit 0 takes all."
+
+
+def _show(compared: Line, reason: str) -> Iterator[str]:
+    """The explainer that did best, in the place of attention or beside it."""
+    if (best := compared.rival) is None:
+        yield "No explainer was found to beat a random order here: show none."
+    else:
+        where = "instead" if reason == "no" else "beside it"
+        did = "it did best here" if best.ahead else "not significantly better here"
+        found = f"{best.estimate} of the most that erasing does; attention {best.attention}"
+        yield f"Show {best.name} {where}: {did}, {found}."

@@ -1,0 +1,89 @@
+"""The answer in the terminal: short whatever was found, and never without what speaks against attention."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.report.made_up_verdict import made_up_verdict
+
+from attentest.readings.line import Line
+from attentest.report.tables.answer import COLUMNS, LINES, answer
+from attentest.report.tables.verdict import ANSWERS, TONES
+from attentest.report.verdict.verdict import Goal, Verdict
+from attentest.store.summary import Estimate
+
+REPORT = Path("runs/reviews-0123456789/report.html")
+README = Path(__file__).parents[3] / "README.md"
+FOUND = Estimate(-0.1234, -0.2, 1.15, 0.1, 12_345, 0, "bootstrap 95 %")
+SENTENCES = st.lists(st.text("abcdef ", min_size=1, max_size=300).map(lambda s: f"It {s.strip()}."), max_size=4)
+
+
+def line(key: str, tone: str) -> Line:
+    short = f"Does the question {key}?"
+    return Line(key, "A longer question?", "", "", tone, FOUND, "states", short)  # type: ignore[arg-type]
+
+
+def shown(verdict: Verdict) -> list[str]:
+    return answer(verdict, REPORT).plain.splitlines()
+
+
+LINES_OF_EVIDENCE = st.lists(st.sampled_from(sorted(TONES)), max_size=21).map(
+    lambda tones: tuple(line(str(i), tone) for i, tone in enumerate(tones))
+)
+GOALS = st.lists(
+    st.tuples(st.sampled_from(sorted(ANSWERS)), st.text("abc ", max_size=400), SENTENCES).map(
+        lambda t: Goal("Say which words mattered", "r", t[0], f"Because {t[1].strip()}.", "", "Say it", tuple(t[2]))
+    ),
+    min_size=3,
+    max_size=3,
+)
+
+
+@pytest.mark.slow
+@given(LINES_OF_EVIDENCE, GOALS, st.text("abc ", min_size=1, max_size=150), SENTENCES)
+def test_the_answer_is_short_and_keeps_what_speaks_against(
+    lines: tuple[Line, ...], goals: list[Goal], headline: str, steps: list[str]
+) -> None:
+    verdict = Verdict(f"It {headline.strip()}.", lines, tuple(goals), "", (), next_steps=tuple(steps))
+    told = shown(verdict)
+    other = [one for one in lines if one.tone not in ("context", "supports")]
+    if len(other) <= 14:  # as many as there are
+        assert len(told) <= LINES
+    assert all(len(one) <= COLUMNS for one in told)
+    assert told[-1] == f"Report  {REPORT}"
+    for goal in goals:
+        assert sum(one.startswith(f"{ANSWERS[goal.answer][0]} {goal.answer}") for one in told) >= 1
+    for one in other:
+        assert any(row.startswith(f"{TONES[one.tone][0]} {one.short} ") for row in told)
+    rows = [row for row in told if "Does the question" in row]
+    assert all("−0.123 [−0.200, 1.150]" in row and row.endswith("12,345") for row in rows)
+    hidden = next((int(found[1]) for row in told if (found := re.match(r"· and (\d+) more", row))), 0)
+    assert len(rows) + hidden == len(lines)
+
+
+def test_reasons_are_cut_before_evidence() -> None:
+    goals = tuple(replace(goal, why="Because of a reason that is long. " * 6) for goal in made_up_verdict().goals[:3])
+    few = replace(made_up_verdict(), lines=tuple(line(str(i), "mixed") for i in range(8)), goals=goals)
+    many = replace(few, lines=tuple(line(str(i), "mixed") for i in range(15)))
+    assert len(shown(few)) <= LINES
+    assert len(shown(few)) - 8 > len(shown(many)) - 15
+    assert sum("Does the question" in row for row in shown(many)) == 15
+    assert sum(row.endswith("…") for row in shown(many)) == 3
+
+
+def test_the_readme_shows_such_an_answer() -> None:
+    block = README.read_text().partition("<!-- verdict -->")[2].partition("<!-- /verdict -->")[0]
+    told = block.split("```text\n")[1].split("```")[0].splitlines()
+    assert len(told) <= LINES
+    assert max(map(len, told)) <= COLUMNS
+    marks = {symbol for symbol, _, _ in TONES.values()}
+    evidence = [row for row in told if re.search(r"\[.*\] +[\d,]+$", row)]
+    assert len(evidence) >= 8
+    assert all(row[0] in marks and len(row[2:].split("  ")[0].split()) <= 5 for row in evidence)
+    for answered in ("with care", "yes", "no"):
+        assert any(row.startswith(f"{ANSWERS[answered][0]} {answered}") for row in told)

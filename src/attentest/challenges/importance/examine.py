@@ -81,7 +81,7 @@ class Importance(Challenge):
             suffix, said = (f".{mode}", f" ({mode})") if len(self.erasures) > 1 else ("", "")
             for name in self.explainers:
                 where, called = {"explainer": name, "erasure": mode}, name_in_words(name, self.explainers)
-                words = f"{called}: share of what mattered that its top words hold{said}"
+                words = f"{called}: how much of what mattered its top words hold{said}"
                 yield Measure(f"{name}.held{suffix}", "held", "mean", words, where)
             first = {"explainer": self.explainers[0], "erasure": mode}
             for column, words in (

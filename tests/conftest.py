@@ -19,6 +19,7 @@ from attentest.data.batches import Batch, Encoded  # noqa: E402
 from attentest.data.corpus import Corpus, Provenance, Split  # noqa: E402
 from attentest.data.vocabulary import Vocabulary  # noqa: E402
 from attentest.models.networks.classifier import Architecture, Classifier  # noqa: E402
+from attentest.progress import Silent  # noqa: E402
 
 torch.set_num_threads(1)
 threadpool_limits(1, "blas")  # NumPy's
@@ -28,6 +29,16 @@ os.environ.setdefault("COLUMNS", "120")
 os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(found).parents[1]) for found in (__file__, attentest.__file__))
 
 WORDS = [f"word{i}" for i in range(60)]
+
+
+class Heard(Silent):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
 
 
 def made_up_split(count: int = 12, low: int = 1, high: int = 12, seed: int = 0, classes: int = 2) -> Split:

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from tests.runs.test_integrity import Heard
+from tests.conftest import Heard
 from tests.runs.test_run import bytes_of, small
 
 from attentest.auditing import describe_audit

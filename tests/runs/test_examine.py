@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.runs.test_integrity import Heard
+from tests.conftest import Heard
 from tests.runs.test_run import bytes_of
 from tests.studies.slow import LOG, Failing, Noted, in_small_batches, noted_rows, run_of
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.conftest import made_up_corpus
+from tests.conftest import Heard, made_up_corpus
 from tests.pretrained import tiny, tokenizer_of
 from tests.studies.made_up_study import Silence, bytes_of_all
 from typer.testing import CliRunner
@@ -24,7 +24,6 @@ from attentest.data.corpora import CORPORA
 from attentest.errors import InputError, NotApplicable
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.papers.studies import built_in
-from attentest.progress import Silent
 from attentest.runs import model as stages
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
@@ -117,7 +116,7 @@ def test_it_goes_on_after_a_kill_with_the_same_bytes(
         execute(run, tmp_path / "killed")
     monkeypatch.undo()
     assert (tmp_path / "killed" / run.id / stages.UNFINISHED).is_file()
-    said = Said()
+    said = Heard()
     execute(run, tmp_path / "killed", progress=said)
     assert "Going on after epoch 2." in said.lines
     assert bytes_of_all(tmp_path / "killed") == bytes_of_all(tmp_path / "whole")
@@ -134,16 +133,6 @@ def kill_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Resume, "save", and_die)
 
 
-class Said(Silent):
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-
 @pytest.mark.slow
 def test_the_command_goes_on_after_a_kill_too(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -158,7 +147,7 @@ def test_the_command_goes_on_after_a_kill_too(
     unfinished = tmp_path / "killed.training"
     assert unfinished.is_dir()
     assert not (tmp_path / "killed").exists()
-    said = Said()
+    said = Heard()
     fine_tune(run, tmp_path / "killed", progress=said)
     assert said.lines == ["Going on after epoch 1."]
     assert not unfinished.exists()
@@ -184,7 +173,7 @@ def test_a_finished_run_is_a_checkpoint(checkpoint: Path, tmp_path: Path) -> Non
     damaged = tuned.path / CHECKPOINT / "config.json"
     damaged.write_text(damaged.read_text() + " ")
     shutil.rmtree(tuned.path / "findings")
-    said = Said()
+    said = Heard()
     execute(made_up_run(checkpoint, epochs=1), tmp_path / "runs", progress=said)
     assert any("config.json is missing or was altered" in line for line in said.lines)
 

@@ -6,23 +6,15 @@ import random
 import shutil
 
 import pytest
+from tests.conftest import Heard
 from tests.runs.test_run import bytes_of, small
 
 from attentest.challenges import CHALLENGES
 from attentest.errors import StorageError
-from attentest.progress import Silent
 from attentest.runs.execute import execute
 from attentest.store.folder import RunFolder
 
 FLIPS = 100
-
-
-class Heard(Silent):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 def run():

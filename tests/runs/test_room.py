@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tests.conftest import classifier, made_up_split
+from tests.conftest import Heard, classifier, made_up_split
 from tests.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES
@@ -19,7 +19,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.models.huggingface import recomputing
 from attentest.models.huggingface.building import build_pretrained
 from attentest.models.networks.classifier import Architecture, Classifier
-from attentest.progress import SILENT, Silent
+from attentest.progress import SILENT
 from attentest.runs.examination import room
 from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.room import Room
@@ -29,14 +29,6 @@ ERRORS = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.83 GiB."),
     RuntimeError("[enforce fail at alloc_cpu.cpp:124] err == 0. DefaultCPUAllocator: can't allocate memory"),
 ]
-
-
-class Heard(Silent):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 def findings(model: Classifier, encoded: Encoded, folder: Path, **choices: Any) -> Any:

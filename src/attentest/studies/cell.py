@@ -63,14 +63,10 @@ def perform(job: Job, progress: Progress) -> None:
         else:
             train(run, root, device=job.device, companion=str(job.companion), progress=progress)
     except Exception as error:
-        _keep(folder, job, error)
+        keep_failure(folder, job, line_of(error), traceback.format_exc())
         raise
     with contextlib.suppress(OSError):
         (folder / FAILED).unlink(missing_ok=True)
-
-
-def _keep(folder: Path, job: Job, error: Exception) -> None:
-    keep_failure(folder, job, line_of(error), traceback.format_exc())
 
 
 def keep_failure(folder: Path, job: Job, said: str, trace: str = "") -> None:

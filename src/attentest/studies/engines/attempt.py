@@ -12,7 +12,7 @@ from attentest.errors import line_of
 from attentest.progress import Tick
 from attentest.studies.engine import Job, Watch, Work
 
-__all__ = ["Event", "Reporter", "attempt", "on_one_thread", "tell"]
+__all__ = ["Event", "Reporter", "attempt", "tell"]
 
 #: The name of a watch's method, and what it is given beside the job.
 Event = tuple[Any, ...]
@@ -54,9 +54,12 @@ class Reporter:
 
 
 def attempt(work: Work, job: Job, send: Callable[[Event], None]) -> str | None:
-    """Do the job; what went wrong in one line, or nothing. ``work`` itself keeps the traceback."""
+    """Do the job on one torch thread; what went wrong in one line, or nothing. ``work`` itself keeps the traceback."""
+    from attentest.devices import reproducibly
+
     try:
-        work(job, Reporter(send))
+        with reproducibly():
+            work(job, Reporter(send))
     except Exception as error:
         return line_of(error)
     return None
@@ -65,16 +68,3 @@ def attempt(work: Work, job: Job, send: Callable[[Event], None]) -> str | None:
 def tell(watch: Watch, job: Job, event: Event) -> None:
     """Hand an event on to the watch."""
     getattr(watch, event[0])(job, *event[1:])
-
-
-@contextlib.contextmanager
-def on_one_thread() -> Iterator[None]:
-    """One torch thread inside: the number of threads changes the last bits of a sum."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

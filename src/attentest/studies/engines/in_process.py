@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from attentest.errors import line_of
 from attentest.studies.engine import Job, Watch, Work
-from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
+from attentest.studies.engines.attempt import Event, attempt, tell
 
 __all__ = ["InProcess"]
 
@@ -22,15 +22,14 @@ class InProcess:
 
     def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
         """Every job in turn; Ctrl-C passes through."""
-        with on_one_thread():
-            for job in jobs:
-                watch.started(job, "this process")
+        for job in jobs:
+            watch.started(job, "this process")
 
-                def send(event: Event, job: Job = job) -> None:
-                    tell(watch, job, event)
+            def send(event: Event, job: Job = job) -> None:
+                tell(watch, job, event)
 
-                try:
-                    error = attempt(work, job, send)
-                except SystemExit as left:  # a cell that leaves its process must not take the study along
-                    error = line_of(left)
-                watch.ended(job, error)
+            try:
+                error = attempt(work, job, send)
+            except SystemExit as left:  # a cell that leaves its process must not take the study along
+                error = line_of(left)
+            watch.ended(job, error)

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from attentest.errors import InputError
 from attentest.studies.engine import Job, Watch, Work
-from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
+from attentest.studies.engines.attempt import Event, attempt, tell
 
 __all__ = ["Processes"]
 
@@ -47,15 +47,15 @@ class Processes:
     def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
         """Return when every job has ended; workers are stopped, whatever happens."""
         size = min(self.workers or _cores(), len(jobs))
-        waiting = deque(_Job(replace(job, share=1 / size)) for job in jobs)
+        waiting = deque(_Queued(replace(job, share=1 / size)) for job in jobs)
         team: list[_Worker] = []
         able = False  # whether any worker was ever able to start
         try:
             for number in range(size):
                 _join(team, number + 1, work)
-            while waiting or any(worker.job for worker in team):
+            while waiting or any(worker.queued for worker in team):
                 for worker in team:
-                    if worker.job is None and waiting:
+                    if worker.queued is None and waiting:
                         worker.take(waiting.popleft())
                 ready = set(wait([end for worker in team for end in (worker.pipe, worker.process.sentinel)]))
                 for worker in list(team):
@@ -75,25 +75,25 @@ class Processes:
             for worker in team:
                 worker.stop()
 
-    def _lost(self, worker: _Worker, waiting: deque[_Job], watch: Watch) -> None:
+    def _lost(self, worker: _Worker, waiting: deque[_Queued], watch: Watch) -> None:
         """A worker died: its job goes back to the head of the queue, or has failed too often."""
-        job = worker.job
-        if job is None:
+        queued = worker.queued
+        if queued is None:
             return
-        job.lost += 1
-        if job.lost <= self.retries:
-            waiting.appendleft(job)
+        queued.lost += 1
+        if queued.lost <= self.retries:
+            waiting.appendleft(queued)
             return
         watch.ended(
-            job.job,
-            f"Its process died {job.lost} time{'s' if job.lost > 1 else ''}, last with exit code "
+            queued.job,
+            f"Its process died {queued.lost} time{'s' if queued.lost > 1 else ''}, last with exit code "
             f"{_named(worker.process.exitcode or 0)}. "
             "If memory ran out, use fewer workers.",
         )
 
 
 @dataclass
-class _Job:
+class _Queued:
     """A job, and how many processes died of it."""
 
     job: Job
@@ -106,7 +106,7 @@ class _Worker:
 
     number: int
     work: Work
-    job: _Job | None = None
+    queued: _Queued | None = None
     #: Whether it has ever said anything: one that has not may never be able to.
     greeted: bool = False
     pipe: Connection = field(init=False)
@@ -121,11 +121,11 @@ class _Worker:
         self.process.start()
         theirs.close()
 
-    def take(self, job: _Job) -> None:
+    def take(self, queued: _Queued) -> None:
         """Send the job down; should the worker be dead, its pipe says so when it is read."""
-        self.job = job
+        self.queued = queued
         with contextlib.suppress(OSError):
-            self.pipe.send(job.job)
+            self.pipe.send(queued.job)
 
     def hear(self, watch: Watch) -> bool:
         """Pass on what the worker said; False when it is dead."""
@@ -133,10 +133,10 @@ class _Worker:
             while self.pipe.poll():
                 event: Event = self.pipe.recv()
                 self.greeted = True
-                if self.job is not None:
-                    tell(watch, self.job.job, event)
+                if self.queued is not None:
+                    tell(watch, self.queued.job, event)
                 if event[0] == "ended":
-                    self.job = None
+                    self.queued = None
         except (EOFError, OSError):  # closed, or cut off in the middle of an event
             return False
         return self.process.is_alive()
@@ -179,14 +179,13 @@ def _serve(pipe: Connection, work: Work) -> None:
             # Nobody listens any more. Raised into the work, this would be taken for a failure of the cell.
             os._exit(1)
 
-    with on_one_thread():
-        while True:
-            try:
-                job: Job = pipe.recv()
-            except (EOFError, OSError):
-                return
-            send(("started", f"worker {name}"))
-            send(("ended", attempt(work, job, send)))
+    while True:
+        try:
+            job: Job = pipe.recv()
+        except (EOFError, OSError):
+            return
+        send(("started", f"worker {name}"))
+        send(("ended", attempt(work, job, send)))
 
 
 def _die_with_the_driver() -> None:

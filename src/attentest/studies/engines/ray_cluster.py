@@ -21,7 +21,7 @@ from attentest.data.catalog.cache import cache_folder
 from attentest.errors import AttentestError, InputError, StorageError, line_of
 from attentest.store.atomic import checksum, make_folder, replacing
 from attentest.studies.engine import Job, Watch, Work
-from attentest.studies.engines.attempt import Event, attempt, on_one_thread, tell
+from attentest.studies.engines.attempt import Event, attempt, tell
 from attentest.studies.engines.ray_connection import connected, identified, identity_of
 
 __all__ = ["RayCluster"]
@@ -268,8 +268,7 @@ def _compute(number: int, job: Job, work: Work, setting: _Setting, mailbox: Any)
     identity = setting.roots[job.root]
     shared = identity_of(Path(job.root)) == identity
     scratch = "" if shared else str(cache_folder().absolute() / "scratch" / identity / job.id)
-    with on_one_thread():
-        error = attempt(work, replace(job, root=scratch or job.root), send)
+    error = attempt(work, replace(job, root=scratch or job.root), send)
     with contextlib.suppress(ray.exceptions.RayError):
         ray.get(delivered, timeout=PATIENCE)
     return _Outcome(error, node, scratch, tuple(_inventory(Path(scratch))) if scratch else ())

@@ -17,6 +17,7 @@ from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.data.worlds.composed import Conjunction, Negation, Order
 from attentest.data.worlds.simple import AnyOf, Keyword, Majority
+from attentest.explainers import EXPLAINERS
 
 SMALL = {"train": 200, "dev": 10, "test": 40}
 WORLDS = [Keyword(**SMALL), Keyword(**SMALL, outcomes=6), Majority(**SMALL), AnyOf(**SMALL), Conjunction(**SMALL)]
@@ -136,3 +137,11 @@ def test_log_odds_are_those_of_the_softmax():
     of = torch.tensor([0, 1, 2, 3, 1])
     p = logits.softmax(-1)[torch.arange(5), of]
     torch.testing.assert_close(log_odds(logits, of), (p / (1 - p)).log())
+
+
+def test_frozen_embeddings_have_gradients_at_states_too():
+    world = Majority(**SMALL)
+    subject, vocabulary = model(Mechanism(Own(), OnDeciding()), world)
+    batch = Encoded.of(world.load()["test"], vocabulary).batch(np.arange(4))
+    scores = EXPLAINERS.parse("gradient_state").scores(subject, batch, subject.read(batch))
+    assert (scores > 0).any(-1).all()

@@ -16,8 +16,13 @@ from torch import nn
 from typer.testing import CliRunner
 
 import attentest
+from attentest.auditing import describe_audit
+from attentest.calibration.hand_built import Look, Mechanism, built
+from attentest.calibration.mechanisms import OnDeciding, OnOthers, Own
 from attentest.cli.main import app
 from attentest.data.corpora import CORPORA
+from attentest.data.vocabulary import Vocabulary
+from attentest.data.worlds.simple import Majority
 from attentest.errors import AttentestError
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.runs.describe import describe_run
@@ -221,3 +226,15 @@ def test_objects_that_are_no_models_are_refused() -> None:
         describe_run(tiny("bert"), tokenizer_of(), TEXTS)
     with pytest.raises(AttentestError, match="Label 'ugly' is none"):
         describe_run(tiny("bert"), tokenizer_of(), TEXTS, ["ugly"] * 6)
+
+
+def test_models_that_differ_in_their_functions_alone_are_different_runs() -> None:
+    world = Majority(train=60, dev=5, test=20)
+    corpus = world.load()
+    vocabulary = Vocabulary.from_split(corpus["train"])
+
+    def run(look: Look) -> str:
+        subject = built(Mechanism(Own(), look), world, vocabulary)
+        return describe_audit(subject, corpus=corpus, classes=corpus.classes, challenges=["uniform"]).id
+
+    assert run(OnDeciding()) == run(OnDeciding()) != run(OnOthers())

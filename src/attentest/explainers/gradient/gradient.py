@@ -90,7 +90,8 @@ class GradientState(Explainer):
     ) -> Attribution:
         """At the states that attention weighs."""
         with differentiable(subject):
-            traced = subject.read(batch, detach_attention=self.path == "detached")
+            leaf = subject.embed(batch).detach().requires_grad_()  # a model's own may be frozen
+            traced = subject.read(batch, embeddings=leaf, detach_attention=self.path == "detached")
             wanted = margin(traced.logits, target_of(traced, target)).sum()
             (gradient,) = torch.autograd.grad(wanted, traced.states)
         return Attribution(((gradient * traced.states).sum(-1).abs() * traced.mask).detach())

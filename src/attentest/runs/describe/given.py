@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from attentest.data.batches import Encoded
@@ -29,6 +31,9 @@ from attentest.tasks import TASKS
 from attentest.training.fine_tuning import refuse_long_texts
 
 __all__ = ["describe_checkpoint", "describe_in_memory"]
+
+#: So many texts tell one model of a Python program from another.
+BEHAVIOUR = 32
 
 
 def describe_checkpoint(options: Options) -> GivenRun:
@@ -148,9 +153,10 @@ def _describe_subject(options: Options, subject: Subject, numbered: tuple[str, .
         raise NotApplicable(f"{loaded.name!r} has pairs of texts, and a model of your own reads one text here.")
     split = examined_of(loaded, "test", options.seed, options.limit or 0)
     vocabulary = Vocabulary.from_split(split)
+    encoded = Encoded.of(split, vocabulary)
     if isinstance(subject, OwnModel):
-        subject = self_tested(subject.over(vocabulary), Encoded.of(split, vocabulary))
-    subject.at(options.site)
+        subject = self_tested(subject.over(vocabulary), encoded)
+    behaviour = _behaviour(subject.at(options.site), encoded)
     module = subject if isinstance(subject, torch.nn.Module) else None
     inner = getattr(subject, "module", None)
     made = type(subject if inner is None else inner).__name__
@@ -158,9 +164,21 @@ def _describe_subject(options: Options, subject: Subject, numbered: tuple[str, .
         "encoder": made,
         "attention": options.site or subject.sites[0],
         **({} if module is None else {"sha256": fingerprint(module)}),
+        "behaviour": behaviour,
     }
     given: dict[str, Any] = {"subject": subject, "vocabulary": vocabulary, "about": about, "source": made}
     return _all_apply(GivenRun(loaded, **chosen, **given))
+
+
+@torch.no_grad()
+def _behaviour(subject: Subject, encoded: Encoded) -> str:
+    """A hash of what a subject says of some texts, and where it looks: weights do not tell two functions apart."""
+    total = hashlib.sha256()
+    for row in np.unique(np.linspace(0, len(encoded) - 1, BEHAVIOUR).astype(np.int64)):
+        reading = subject.read(encoded.batch(np.array([row])).to(subject.device))
+        for values in (reading.logits, reading.weights):
+            total.update((values.double().cpu().round(decimals=6) + 0.0).numpy().tobytes())
+    return total.hexdigest()[:16]
 
 
 def _chosen(options: Options) -> dict[str, Any]:

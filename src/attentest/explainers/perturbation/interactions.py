@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from attentest.explainers.explainer import margin
 from attentest.explainers.gradient.slopes import Baselines, check_baselines, differentiable, target_of
 from attentest.models.copies import copies
 from attentest.models.subject import Reading, Subject
-from attentest.registry import Registry
+from attentest.registry import Registry, classes_below
 
 __all__ = ["INTERACTIONS", "IntegratedHessians", "Interaction", "Interactions", "PairwiseOcclusion", "interactions"]
 
@@ -196,7 +197,7 @@ class IntegratedHessians(Interaction):
 
 
 INTERACTIONS: Registry[Interaction] = Registry(
-    "interaction", {"pairwise_occlusion": PairwiseOcclusion, "integrated_hessians": IntegratedHessians}
+    "interaction", partial(classes_below, "attentest.explainers", Interaction)
 )
 
 

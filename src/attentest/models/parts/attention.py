@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from attentest.errors import InputError, NotApplicable
 from attentest.measures.chance import uniforms
 from attentest.models.networks.signals import AnySignal
-from attentest.registry import Registry
+from attentest.registry import Registry, classes_below
 
 __all__ = [
     "ATTENTIONS",
@@ -159,9 +160,7 @@ class Random(Attention):
         return RandomNetwork(size)
 
 
-ATTENTIONS: Registry[Attention] = Registry(
-    "attention", {"additive": Additive, "dot": ScaledDot, "uniform": Uniform, "random": Random}
-)
+ATTENTIONS: Registry[Attention] = Registry("attention", partial(classes_below, "attentest.models.parts", Attention))
 
 
 class AdditiveNetwork(AttentionNetwork):

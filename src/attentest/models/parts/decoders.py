@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import torch
@@ -16,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.registry import Registry
+from attentest.registry import Registry, classes_below
 
 __all__ = [
     "DECODERS",
@@ -192,10 +193,7 @@ class TransformerBase(Transformer):
     dropout: float = 0.1
 
 
-DECODERS: Registry[Decoder] = Registry(
-    "decoder",
-    {"bahdanau": Bahdanau, "luong": Luong, "transformer": Transformer, "transformer_base": TransformerBase},
-)
+DECODERS: Registry[Decoder] = Registry("decoder", partial(classes_below, "attentest.models.parts", Decoder))
 
 
 def _check(decoder: Bahdanau | Luong | Transformer) -> None:

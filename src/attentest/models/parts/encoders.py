@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import torch
@@ -20,7 +21,7 @@ from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
 from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
 from attentest.models.parts.gru import BiGRU
-from attentest.registry import Registry
+from attentest.registry import Registry, classes_below
 
 __all__ = ["ENCODERS", "Average", "BiGRU", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork", "NoEncoder"]
 
@@ -98,10 +99,7 @@ class NoEncoder(Encoder):
         return IdentityNetwork(embedding)
 
 
-ENCODERS: Registry[Encoder] = Registry(
-    "encoder",
-    {"bilstm": BiLSTM, "bigru": BiGRU, "convolution": Convolution, "average": Average, "none": NoEncoder},
-)
+ENCODERS: Registry[Encoder] = Registry("encoder", partial(classes_below, "attentest.models.parts", Encoder))
 
 
 class BiLSTMNetwork(BidirectionalNetwork):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError, NotApplicable
 from attentest.models.networks.signals import AnySignal
-from attentest.registry import Registry
+from attentest.registry import Registry, classes_below
 
 __all__ = ["HEADS", "Head", "HeadNetwork", "Joint", "JointTanh", "OneSigmoid", "Softmax"]
 
@@ -115,9 +116,7 @@ def _asked(head: Head, query: int | None) -> int:
     return query
 
 
-HEADS: Registry[Head] = Registry(
-    "head", {"sigmoid": OneSigmoid, "softmax": Softmax, "joint": Joint, "joint_tanh": JointTanh}
-)
+HEADS: Registry[Head] = Registry("head", partial(classes_below, "attentest.models.parts", Head))
 
 
 class OneSigmoidNetwork(HeadNetwork):

@@ -142,7 +142,7 @@ def test_dot_attention_is_the_product_of_key_and_query():
     model, encoded = pair_model("bilstm(hidden=6)", "dot", "joint", "shared")
     batch = whole(encoded)
     with torch.no_grad():
-        reading, query = model.read(batch), model.asked(batch).head
+        reading, query = model.read(batch), model.queries_of(batch).head
         energies = torch.einsum("bts,qs,bq->bt", reading.states, model.attention.keys.weight, query)
         assert torch.allclose(reading.weights, masked_softmax(energies / 12**0.5, batch.mask), atol=1e-5)
 
@@ -154,7 +154,7 @@ def test_both_affine_wirings_show_logits_per_token_that_add_up_under_any_weights
     with torch.no_grad():
         reading = model.read(batch)
         assert isinstance(reading, AffineReading)
-        query = model.asked(batch).head
+        query = model.queries_of(batch).head
         own = reading.states @ model.head.linear.weight.T + model.head.linear.bias
         if head == "joint":
             own = own + (query @ model.head.of_query.weight.T)[:, None]
@@ -172,7 +172,7 @@ def test_the_papers_head_is_decoded_again_with_each_pairs_own_query():
         reading = model.read(batch)
         assert isinstance(reading, DecodedReading)
         others = masked_softmax(torch.randn(len(batch), 4, batch.mask.shape[1]), batch.mask[:, None])
-        contexts, query = others @ reading.states, model.asked(batch).head
+        contexts, query = others @ reading.states, model.queries_of(batch).head
         for k in range(4):
             assert torch.allclose(reading.reread(others)[:, k], model.head(contexts[:, k], query), atol=1e-5)
 

@@ -127,11 +127,11 @@ class Attends(ABC):
 
     @abstractmethod
     def attend(
-        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+        self, batch: Batch, states: Float[Tensor, "batch token state"], queries: Batch
     ) -> Float[Tensor, "batch token"]:
-        """The weights its attention gives these states, real where ``batch`` has items, for the queries of ``asked``.
+        """The weights its attention gives these states, real where ``batch`` has items, for those of ``queries``.
 
-        ``asked`` has as many rows as ``batch``. A model without queries looks at the states alone.
+        ``queries`` has as many rows as ``batch``. A model without queries looks at the states alone.
         """
 
 

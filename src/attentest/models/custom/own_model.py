@@ -119,7 +119,7 @@ class _Functions(OwnModel, Attends):
         logits: Tensor = made.unflatten(0, context.shape[:-1])
         return logits
 
-    def attend(self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch) -> Tensor:
+    def attend(self, batch: Batch, states: Float[Tensor, "batch token state"], queries: Batch) -> Tensor:
         """What ``attend`` gives other states; there is no query."""
         mask = batch.mask[:, 1:-1]
         return nn.functional.pad(self.weigh(states[:, 1:-1], mask).reshape(mask.shape), (1, 1))

@@ -125,8 +125,8 @@ def overwritten(
     """The attention's weights when words get ``new`` mass in the place of their own, row by row."""
     word = (layout.owner >= 0)[:, None, None]
     all_mass = mass.sum(-1, keepdim=True).clamp(min=LEAST)
-    own, asked = mass / all_mass, (new / all_mass).to(weights.dtype)
-    got, wanted = layout.spread(own, 1.0)[:, None, None], layout.spread(asked, 0.0)[:, None, None]
+    own, new_share = mass / all_mass, (new / all_mass).to(weights.dtype)
+    got, wanted = layout.spread(own, 1.0)[:, None, None], layout.spread(new_share, 0.0)[:, None, None]
     count = layout.spread(layout.pooled(torch.ones_like(layout.ids, dtype=weights.dtype)), 1.0)[:, None, None]
     as_given = allowed[:, None] * wanted / count
     held = weights.where(word, 0.0).sum(-1, keepdim=True)
@@ -135,7 +135,7 @@ def overwritten(
     put = torch.where(scaled.sum(-1, keepdim=True) > NONE, scaled, as_given)
     total = put.sum(-1, keepdim=True)
     # One, where the new weights sum to one: weights that do not, such as none at all, are taken at their word.
-    sums = asked.sum(-1)[:, None, None, None]
+    sums = new_share.sum(-1)[:, None, None, None]
     put = torch.where(total > NONE, put / total.where(total > NONE, 1.0) * held, weights) * sums
     rows = site.chosen_rows(layout, weights.shape[2])
     heads = site.heads(weights.shape[1]).to(weights.device)

@@ -18,7 +18,6 @@ from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
 from attentest.models.architecture import Architecture
-from attentest.models.asked import Asked
 from attentest.models.capabilities import Attends, Replayable
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.networks.signals import AnySignal
@@ -26,6 +25,7 @@ from attentest.models.parts.attention import AttentionNetwork
 from attentest.models.parts.bidirectional import BidirectionalNetwork
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.heads import HeadNetwork
+from attentest.models.queries import Queries
 from attentest.models.shared_work.deletion import decoded_without_each, encoded_without_each
 from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
 
@@ -81,22 +81,22 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         """Encode, attend over real tokens, decode."""
         embedded = self.embed(batch) if embeddings is None else embeddings
         states = self.encoder(embedded, batch.text.lengths)
-        asked = self.asked(batch, embedded, second_embeddings)
-        weights = self.attention(states, batch.mask, asked.attention)
+        queries = self.queries_of(batch, embedded, second_embeddings)
+        weights = self.attention(states, batch.mask, queries.attention)
         if detach_attention:
             weights = weights.detach()
-        return self._reading(embedded, states, weights, batch, asked)
+        return self._reading(embedded, states, weights, batch, queries)
 
     def attend(
-        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+        self, batch: Batch, states: Float[Tensor, "batch token state"], queries: Batch
     ) -> Float[Tensor, "batch token"]:
         """The attention alone: nothing is encoded but the queries."""
-        weights: Tensor = self.attention(states, batch.mask, self.asked(asked).attention)
+        weights: Tensor = self.attention(states, batch.mask, self.queries_of(queries).attention)
         return weights
 
-    def _reading(self, embeddings: Tensor, states: Tensor, weights: Tensor, batch: Batch, asked: Asked) -> Reading:
-        head, each = self.head, asked.each
-        logits = asked.decoded(head, (weights[..., None, :] @ states)[..., 0, :])
+    def _reading(self, embeddings: Tensor, states: Tensor, weights: Tensor, batch: Batch, queries: Queries) -> Reading:
+        head, each = self.head, queries.each
+        logits = queries.decoded(head, (weights[..., None, :] @ states)[..., 0, :])
         if head.affine:
             return AffineReading(logits, weights, batch.mask, states, embeddings, each.decoded(head, states))
 
@@ -105,17 +105,17 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
 
         return DecodedReading(logits, weights, batch.mask, states, embeddings, decode)
 
-    def asked(
+    def queries_of(
         self,
         batch: Batch,
         embeddings: Float[Tensor, "batch position embedding"] | None = None,
         second_embeddings: Float[Tensor, "batch other embedding"] | None = None,
-    ) -> Asked:
-        """What attention and head are asked with; ``embeddings`` are the first text's, which conditional ones need."""
+    ) -> Queries:
+        """The queries of attention and head; ``embeddings`` are the first text's, which conditional ones need."""
         query = None
         if self.architecture.query:
-            query = self._queries(batch, embeddings, second_embeddings)
-        return self.asking(batch.keys[:, None], query, self.candidates(batch))
+            query = self._second_states_of(batch, embeddings, second_embeddings)
+        return self.as_queries(batch.keys[:, None], query, self.candidates(batch))
 
     def candidates(self, batch: Batch) -> Bool[Tensor, "batch class"] | None:
         """The classes that may be chosen, where a batch says which."""
@@ -124,29 +124,29 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         none = torch.zeros(len(batch), self.classes + 1, dtype=torch.bool, device=batch.candidates.device)
         return none.scatter(1, batch.candidates % (self.classes + 1), True)[:, :-1]
 
-    def asking(
+    def as_queries(
         self,
         keys: Int[Tensor, "batch *alternative key"],
         query: Float[Tensor, "batch *other query"] | None,
         candidates: Bool[Tensor, "batch *either class"] | None = None,
-    ) -> Asked:
+    ) -> Queries:
         """Queries in the hands of attention and head; random attention asks for the instances' keys."""
-        return Asked(keys if self.attention.asks_the_instance else query, query, candidates)
+        return Queries(keys if self.attention.asks_the_instance else query, query, candidates)
 
-    def _queries(self, batch: Batch, embeddings: Tensor | None, second_embeddings: Tensor | None) -> Tensor:
+    def _second_states_of(self, batch: Batch, embeddings: Tensor | None, second_embeddings: Tensor | None) -> Tensor:
         if batch.second is None:
             raise InputError("This model reads pairs of texts, and there is no second text: name it (--second-column).")
         if self.architecture.query == "conditional" or second_embeddings is not None or torch.is_grad_enabled():
             first = self.embed(batch) if embeddings is None else embeddings
-            return self.queries(batch.second, batch, first, second_embeddings)
+            return self.second_states(batch.second, batch, first, second_embeddings)
         # Erased copies of a text have the same second text: it is encoded once.
         tokens, inverse = batch.second.tokens.unique(dim=0, return_inverse=True)
         first_row = torch.full((len(tokens),), len(inverse), dtype=torch.long, device=inverse.device)
         rows = torch.arange(len(inverse), device=inverse.device)
         first_row = first_row.scatter_reduce(0, inverse, rows, "amin")
-        return self.queries(batch.second[first_row], batch, None)[inverse]
+        return self.second_states(batch.second[first_row], batch, None)[inverse]
 
-    def queries(
+    def second_states(
         self,
         second: Sequences,
         batch: Batch,
@@ -174,13 +174,13 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         through it, and its certificate says how much that is.
         """
         with torch.no_grad():
-            asked = self.asked(batch)
-        query = None if asked.head is None else asked.head.double()
-        asking = asked.attention if self.attention.asks_the_instance else query
+            queries = self.queries_of(batch)
+        query = None if queries.head is None else queries.head.double()
+        wanted = queries.attention if self.attention.asks_the_instance else query
         states = copy.deepcopy(self.encoder).double().replay(embeddings, batch.text.lengths)
-        weights = copy.deepcopy(self.attention).double().replay(states, batch.mask, asking)
+        weights = copy.deepcopy(self.attention).double().replay(states, batch.mask, wanted)
         context = states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
-        return asked.replayed(copy.deepcopy(self.head).double(), context)
+        return queries.replayed(copy.deepcopy(self.head).double(), context)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -195,9 +195,9 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         """Logits without each token, the encoder sharing what deletion leaves unchanged."""
         if self.architecture.query == "conditional":
             return encoded_without_each(self, batch)
-        lengths, asked = batch.text.lengths, self.asked(batch)
+        lengths, queries = batch.text.lengths, self.queries_of(batch)
         return decoded_without_each(
-            self.encoder, self.attention, self.head, self.embed(batch), lengths, batch.mask, asked
+            self.encoder, self.attention, self.head, self.embed(batch), lengths, batch.mask, queries
         )
 
     def second_text(self) -> Subject | None:

@@ -18,13 +18,13 @@ from attentest.data.batches import Batch
 from attentest.data.sentence_rows import SentenceRows
 from attentest.errors import InputError
 from attentest.measures.chance import branched
-from attentest.models.asked import Asked
 from attentest.models.capabilities import Attends, Replayable
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.attention import AttentionNetwork, Random, Uniform
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.heads import HeadNetwork
+from attentest.models.queries import Queries
 from attentest.models.shared_work.deletion import decoded_without_each
 from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
 
@@ -100,13 +100,13 @@ class Hierarchical(EmbeddedNetwork, Attends, Replayable):
         detach_attention: bool = False,
     ) -> Float[Tensor, "batch sentence state"]:
         """One vector for every sentence: all sentences of the batch side by side, those of like length together."""
-        flat, asked = embeddings.flatten(0, 1), self.asked(keys, rows)
+        flat, own_keys = embeddings.flatten(0, 1), self.instance_keys(keys, rows)
         made = [flat.new_zeros(0, self.word_encoder.size)]  # a text may have lost all its words
         for part, width in rows.groups():
             lengths = rows.lengths[part]
             words = flat.index_select(0, rows.places(part, width).flatten()).view(len(lengths), width, -1)
             states = self.word_encoder(words, lengths)
-            weights = self.word_attention(states, within(lengths, width), None if asked is None else asked[part])
+            weights = self.word_attention(states, within(lengths, width), None if own_keys is None else own_keys[part])
             if detach_attention:
                 weights = weights.detach()
             made.append((weights[:, None] @ states)[:, 0])
@@ -123,43 +123,45 @@ class Hierarchical(EmbeddedNetwork, Attends, Replayable):
         """States of the sentences, their weights, and which of them are there."""
         mask = within(counts, vectors.shape[1])
         states = self.encoder(vectors, counts)
-        weights = self.attention(states, mask, self.asked(keys))
+        weights = self.attention(states, mask, self.instance_keys(keys))
         return states, weights.detach() if detach_attention else weights, mask
 
-    def asked(self, keys: Int[Tensor, " batch"], rows: SentenceRows | None = None) -> Int[Tensor, "item 1"] | None:
-        """What random attention is asked with: the texts' keys, or those of their sentences; nothing for any other."""
+    def instance_keys(
+        self, keys: Int[Tensor, " batch"], rows: SentenceRows | None = None
+    ) -> Int[Tensor, "item 1"] | None:
+        """The queries of random attention: the texts' keys, or those of their sentences; nothing for any other."""
         if not self.attention.asks_the_instance:
             return None
         return (keys if rows is None else branched(keys[rows.text], rows.ordinal))[:, None]
 
     def attend(
-        self, batch: Batch, states: Float[Tensor, "batch sentence state"], asked: Batch
+        self, batch: Batch, states: Float[Tensor, "batch sentence state"], queries: Batch
     ) -> Float[Tensor, "batch sentence"]:
         """The attention over sentences alone."""
         mask = within(sentence_rows(batch).counts, states.shape[1])
-        weights: Tensor = self.attention(states, mask, self.asked(asked.keys))
+        weights: Tensor = self.attention(states, mask, self.instance_keys(queries.keys))
         return weights
 
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch sentence class"]:
         """Logits without each sentence: the others' vectors stay, so only the text of sentences is encoded again."""
         rows = sentence_rows(batch)
         vectors = self.vectors(self.embed(batch), rows, batch.keys)
-        mask, asked = within(rows.counts, rows.most), Asked(self.asked(batch.keys))
-        return decoded_without_each(self.encoder, self.attention, self.head, vectors, rows.counts, mask, asked)
+        mask, queries = within(rows.counts, rows.most), Queries(self.instance_keys(batch.keys))
+        return decoded_without_each(self.encoder, self.attention, self.head, vectors, rows.counts, mask, queries)
 
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """Both levels, in double precision: the products are of large and small numbers."""
         rows, twin = sentence_rows(batch), copy.deepcopy(self).double()
-        asked = self.asked(batch.keys, rows)
+        own_keys = self.instance_keys(batch.keys, rows)
         made: list[AnySignal] = []
         for part, width in rows.groups():
             lengths, places = rows.lengths[part], rows.places(part, width)
             words = embeddings.regrouped(rows.text[part], lambda x, places=places: x.flatten(0, 1)[places])
-            mask, keys = within(lengths, width), None if asked is None else asked[part]
+            mask, keys = within(lengths, width), None if own_keys is None else own_keys[part]
             made.append(_pooled(twin.word_encoder, twin.word_attention, words, lengths, mask, keys))
         # The first of the joined is the embeddings themselves: they lend the batch they belong to, not a value.
         vectors = embeddings.joined(made, lambda all_: placed(torch.cat(all_[1:]), rows))
-        mask, keys = within(rows.counts, rows.most), self.asked(batch.keys)
+        mask, keys = within(rows.counts, rows.most), self.instance_keys(batch.keys)
         context = _pooled(twin.encoder, twin.attention, vectors, rows.counts, mask, keys)
         return twin.head.replay(context)
 
@@ -179,11 +181,11 @@ def _pooled(
     inputs: AnySignal,
     lengths: Tensor,
     mask: Tensor,
-    asked: Tensor | None,
+    query: Tensor | None,
 ) -> AnySignal:
     """Encoder, attention and context of one level, as a signal."""
     states = encoder.replay(inputs, lengths)
-    weights = attention.replay(states, mask, asked)
+    weights = attention.replay(states, mask, query)
     return states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
 
 

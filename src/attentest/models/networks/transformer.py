@@ -154,15 +154,15 @@ class TransformerTranslator(EmbeddedNetwork, GeneratesInLayers):
         layer, head = self._place
         detached = (layer, head) if detach_attention else None
         number = torch.arange(words.tokens.shape[1] - 1, device=keys.device)
-        asked = step_keys(keys[:, None].expand(-1, len(number)), number.expand(len(keys), -1))
+        random_keys = step_keys(keys[:, None].expand(-1, len(number)), number.expand(len(keys), -1))
         memory = self._remembered(self._encoded(embedded, text, reweigh))
-        courses = self._written(memory, text, words, self._weighing(asked, reweigh, detached))
+        courses = self._written(memory, text, words, self._weighing(random_keys, reweigh, detached))
         site = self._writes[layer].cross
         states = site.contributed(memory[layer].values[:, head], head)
         weights = courses[layer].weights[of, head, step]
         if not apart:
             states, embedded = states[of], embedded[of]
-        again = self._weighing(asked[of, step][:, None], reweigh, detached)
+        again = self._weighing(random_keys[of, step][:, None], reweigh, detached)
 
         def decode(context: Tensor) -> Tensor:
             return self._decoded(context, courses, memory, text, of, step, again)
@@ -223,20 +223,20 @@ class TransformerTranslator(EmbeddedNetwork, GeneratesInLayers):
 
     def _weighing(
         self,
-        asked: Int[Tensor, "row query"],
+        random_keys: Int[Tensor, "row query"],
         given: Reweigh | None = None,
         detached: tuple[int, int] | None = None,
     ) -> Reweigh | None:
         """What stands in the place of the weights: of attention that learns nothing, then what is given.
 
-        ``asked``: the random keys of the steps. ``detached``: the layer and head whose weights let no gradient through.
+        ``random_keys`` are those of the steps. ``detached``: the layer and head whose weights let no gradient through.
         """
         if self.attention is None and detached is None:
             return given
 
         def reweigh(weights: Tensor, mask: Tensor, layer: int, kind: str) -> Tensor:
             if kind == "cross" and self.attention is not None:
-                keys = by_head(asked, layer, weights.shape[1])[..., None]
+                keys = by_head(random_keys, layer, weights.shape[1])[..., None]
                 weights = self.attention.weigh(weights[..., None], mask, keys)
             if given is not None:
                 weights = given(weights, mask, layer, kind)
@@ -282,8 +282,8 @@ class TransformerTranslator(EmbeddedNetwork, GeneratesInLayers):
 
         def advance(state: State, last: Tensor, step: int) -> tuple[Tensor, State]:
             states = self._placed(self.target_embedding(last)[:, None], step)
-            asked = step_keys(own, torch.full_like(own, step))[:, None]
-            reweigh = self._weighing(asked, writing(own, step))
+            random_keys = step_keys(own, torch.full_like(own, step))[:, None]
+            reweigh = self._weighing(random_keys, writing(own, step))
             seen, after = mask.new_ones(len(mask), step), []
             for number, layer in enumerate(self._writes):
                 past = Remembered(*state[2 * number : 2 * number + 2])

@@ -55,8 +55,8 @@ def replacing(
             return weights
         own, seen = (values[chosen].flatten(0, 2)[:, None] for values in (weights, mask.expand_as(weights)))
         number = torch.arange(begin, begin + weights.shape[2], device=keys.device)
-        asked = step_keys(keys[chosen][:, None].expand(-1, len(number)), number.expand(len(chosen), -1))
-        drawn = replacement.drawn(own, seen, by_head(asked, layer, weights.shape[1]).flatten(), kind)
+        random_keys = step_keys(keys[chosen][:, None].expand(-1, len(number)), number.expand(len(chosen), -1))
+        drawn = replacement.drawn(own, seen, by_head(random_keys, layer, weights.shape[1]).flatten(), kind)
         return weights.index_copy(0, chosen, drawn.view(len(chosen), *weights.shape[1:]))
 
     return reweigh

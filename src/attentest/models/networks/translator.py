@@ -106,11 +106,11 @@ class Translator(EmbeddedNetwork, Attends, Generates):
         logits = decode((weights[:, None] @ rows)[:, 0]) if apart else self.head(course.outputs[of, step])
         return DecodedReading(logits, weights, batch.mask, rows, embedded, decode)
 
-    def attend(self, batch: Batch, states: Float[Tensor, "row token state"], asked: Batch) -> Tensor:
+    def attend(self, batch: Batch, states: Float[Tensor, "row token state"], queries: Batch) -> Tensor:
         """What its attention gives these states of the batch's texts when asked as at the steps of another batch."""
         if self.attention.asks_the_instance:
-            return self.attention(states, batch.mask, asked.keys[:, None])  # type: ignore[no-any-return]
-        text, words, keys, of, step = sentences_of(asked)
+            return self.attention(states, batch.mask, queries.keys[:, None])  # type: ignore[no-any-return]
+        text, words, keys, of, step = sentences_of(queries)
         course = self._written(self.encoder(self.embedding(text.tokens), text.lengths), text, words, keys)
         return self.attention(states, batch.mask, course.queries[of, step])  # type: ignore[no-any-return]
 

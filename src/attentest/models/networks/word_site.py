@@ -98,21 +98,21 @@ class WordSite(Subject, Attends, Replayable, Randomisable):
         return WordReading(network.head(context), weights, batch.mask, states, embedded, network, rows, batch.keys)
 
     def attend(
-        self, batch: Batch, states: Float[Tensor, "batch token state"], asked: Batch
+        self, batch: Batch, states: Float[Tensor, "batch token state"], queries: Batch
     ) -> Float[Tensor, "batch token"]:
         """Words within sentences, and the sentences that these words make."""
-        return self._weighed(states, sentence_rows(batch), asked.keys)[0]
+        return self._weighed(states, sentence_rows(batch), queries.keys)[0]
 
     def _weighed(
         self, states: Tensor, rows: SentenceRows, keys: Tensor, *, detach_attention: bool = False
     ) -> tuple[Float[Tensor, "batch token"], Float[Tensor, "batch state"]]:
         """The words' weights in the text, and its context."""
         network = self.network
-        flat, asked = states.flatten(0, 1), network.asked(keys, rows)
+        flat, own_keys = states.flatten(0, 1), network.instance_keys(keys, rows)
         vectors, within_sentence, places = [flat[:0]], [flat[:0, 0]], [rows.first[:0]]
         for part, width in rows.groups():
             place, mask = rows.places(part, width), within(rows.lengths[part], width)
-            weights = network.word_attention(flat[place], mask, None if asked is None else asked[part])
+            weights = network.word_attention(flat[place], mask, None if own_keys is None else own_keys[part])
             if detach_attention:
                 weights = weights.detach()
             vectors.append((weights[:, None] @ flat[place])[:, 0])
@@ -168,7 +168,7 @@ class WordSite(Subject, Attends, Replayable, Randomisable):
     ) -> tuple[Float[Tensor, "batch sentence state"], Float[Tensor, "batch position state"]]:
         """The sentences' vectors, and for every word the vector of its sentence without it."""
         network, flat = self.network, embeddings.flatten(0, 1)
-        asked = network.asked(keys, rows)
+        own_keys = network.instance_keys(keys, rows)
         size = network.word_encoder.size
         identity, changed = torch.eye(size).to(flat), flat.new_zeros(len(flat), size)
         for part, width in rows.groups(CELLS.get(self.device.type, CELLS["cpu"]) // size, power=2):
@@ -181,7 +181,7 @@ class WordSite(Subject, Attends, Replayable, Randomisable):
                 flat[place],
                 lengths,
                 mask,
-                None if asked is None else asked[part],
+                None if own_keys is None else own_keys[part],
             )
             changed[place[mask]] = pooled[mask]
         return network.vectors(embeddings, rows, keys), changed.view(*embeddings.shape[:2], -1)

@@ -57,7 +57,7 @@ class MultiHead(nn.Module):
         """Keys and values of states."""
         return Remembered(self._by_head(self.key(states)), self._by_head(self.value(states)))
 
-    def asked(self, states: Float[Tensor, "row query hidden"]) -> Float[Tensor, "row head query size"]:
+    def queries(self, states: Float[Tensor, "row query hidden"]) -> Float[Tensor, "row head query size"]:
         """Queries, divided by √d."""
         queries = self._by_head(self.query(states))
         return queries / math.sqrt(queries.shape[-1])
@@ -80,7 +80,7 @@ class MultiHead(nn.Module):
         reweigh: Reweigh | None,
     ) -> tuple[Float[Tensor, "row head query key"], Float[Tensor, "row head query size"]]:
         """The weights and what they make of the values, by head."""
-        weights = self.weighed(self.asked(asking) @ memory.keys.transpose(-1, -2), mask, reweigh)
+        weights = self.weighed(self.queries(asking) @ memory.keys.transpose(-1, -2), mask, reweigh)
         return weights, weights @ memory.values
 
     def joined(self, contexts: Float[Tensor, "row head query size"]) -> Float[Tensor, "row query hidden"]:
@@ -181,7 +181,7 @@ class DecoderLayer(_Layer):
     ) -> tuple[Float[Tensor, "row alternative hidden"], Remembered]:
         """One step, of which there may be alternatives: each sees what is past, and itself; also what it leaves."""
         asking = self.before_own(states)
-        here, queries = self.own.remembered(asking), self.own.asked(asking)
+        here, queries = self.own.remembered(asking), self.own.queries(asking)
         energies = torch.cat(
             [queries @ past.keys.transpose(-1, -2), (queries * here.keys).sum(-1, keepdim=True)], dim=-1
         )

@@ -7,10 +7,10 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.models.asked import NOTHING_ASKED, Asked
 from attentest.models.parts.attention import AttentionNetwork
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.heads import HeadNetwork
+from attentest.models.queries import NO_QUERIES, Queries
 from attentest.models.subject import Subject
 
 #: Shortened texts that are read at a time.
@@ -48,18 +48,18 @@ def decoded_without_each(
     inputs: Float[Tensor, "batch item input"],
     lengths: Int[Tensor, " batch"],
     mask: Bool[Tensor, "batch item"],
-    asked: Asked = NOTHING_ASKED,
+    queries: Queries = NO_QUERIES,
 ) -> Float[Tensor, "batch deleted class"]:
-    """The logits without each item; what attention and head are asked with stays."""
+    """The logits without each item; the queries stay."""
     identity = torch.eye(encoder.size).to(inputs)
     nothing = head(torch.zeros_like(identity[0]))
     values = head(identity) - nothing if head.affine else identity
-    pooled = pooled_without_each(encoder, attention, values, inputs, lengths, mask, asked.attention)
+    pooled = pooled_without_each(encoder, attention, values, inputs, lengths, mask, queries.attention)
     if not head.affine:
-        return asked.each.decoded(head, pooled)
-    if asked.head is not None:
-        nothing = head(torch.zeros_like(identity[0]).expand(len(inputs), 1, -1), asked.each.head)
-    return asked.each.answered(pooled + nothing)
+        return queries.each.decoded(head, pooled)
+    if queries.head is not None:
+        nothing = head(torch.zeros_like(identity[0]).expand(len(inputs), 1, -1), queries.each.head)
+    return queries.each.answered(pooled + nothing)
 
 
 def encoded_without_each(subject: Subject, batch: Batch) -> Float[Tensor, "batch deleted class"]:

@@ -120,19 +120,19 @@ class _ClassifierLine(Line):
     def __init__(self, subject: Classifier, batch: Batch, held: Tensor | None) -> None:
         super().__init__(subject, batch, held)
         with torch.no_grad():
-            self.asked = subject.asked(batch)
+            self.queries = subject.queries_of(batch)
 
     def _read(self, base: Tensor, rows: Tensor, at: Tensor) -> Tensor:
         lengths = self.batch.text.lengths[rows]
         width = int(lengths.max())
         states = self._states(base, rows, at, lengths, width)
-        asked = self.asked[rows].each
+        queries = self.queries[rows].each
         if self.held is None:
             mask = self.batch.mask[rows, None, :width].expand(states.shape[:-1])
-            weights = self.subject.attention(states, mask, asked.attention)
+            weights = self.subject.attention(states, mask, queries.attention)
         else:
             weights = self.held[rows, None, :width]
-        return asked.decoded(self.subject.head, (weights[..., None, :] @ states)[..., 0, :])
+        return queries.decoded(self.subject.head, (weights[..., None, :] @ states)[..., 0, :])
 
     @abstractmethod
     def _states(

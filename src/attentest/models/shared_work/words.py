@@ -51,9 +51,9 @@ def _shared(subject: Classifier, words: Tensor) -> Reader:
 
     def read(batch: Batch, index: Tensor) -> Tensor:
         states = states_of(index, batch.text.lengths)
-        asked = subject.asked(batch)
-        weights = subject.attention(states, batch.mask, asked.attention)
-        return asked.decoded(subject.head, (weights[..., None, :] @ states)[..., 0, :])
+        queries = subject.queries_of(batch)
+        weights = subject.attention(states, batch.mask, queries.attention)
+        return queries.decoded(subject.head, (weights[..., None, :] @ states)[..., 0, :])
 
     return read
 

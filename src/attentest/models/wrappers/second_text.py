@@ -86,12 +86,12 @@ class SecondText(Subject):
         for some in torch.arange(len(batch), device=batch.mask.device).split(size):
             part = own[some]
             repeated = some.repeat_interleave(width)
-            queries = network.queries(batch.text[some].without_each(), own[repeated], embedded[repeated])
-            queries = queries.view(len(some), width, -1)
+            second = network.second_states(batch.text[some].without_each(), own[repeated], embedded[repeated])
+            second = second.view(len(some), width, -1)
             may = network.candidates(part)
-            asked = network.asking(part.keys[:, None, None], queries, None if may is None else may[:, None])
+            queries = network.as_queries(part.keys[:, None, None], second, None if may is None else may[:, None])
             weights = network.attention.weigh(
-                keys[some, None].expand(-1, width, -1, -1), part.mask[:, None], asked.attention
+                keys[some, None].expand(-1, width, -1, -1), part.mask[:, None], queries.attention
             )
-            out.append(asked.decoded(network.head, weights @ states[some]))
+            out.append(queries.decoded(network.head, weights @ states[some]))
         return torch.cat(out) if out else states.new_zeros(0, width, self.classes)

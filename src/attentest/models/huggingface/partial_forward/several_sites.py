@@ -48,8 +48,8 @@ class _SiteRead:
         self, layout: Layout, texts: Int[Tensor, " copy"], new: Float[Tensor, "copy word"]
     ) -> Float[Tensor, "copy head row slot"]:
         """The rows of these texts under other weights."""
-        asked = new * self.total[texts, None]
-        return overwritten(self._among_held, layout, self.mass[texts], asked, self.rows[texts], self.allowed[texts])
+        mass = new * self.total[texts, None]
+        return overwritten(self._among_held, layout, self.mass[texts], mass, self.rows[texts], self.allowed[texts])
 
     def seen(
         self, layout: Layout, texts: Int[Tensor, " copy"], new: Float[Tensor, "copy word"]

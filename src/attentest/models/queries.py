@@ -1,5 +1,4 @@
-"""What attention and head are asked with beside the text: nothing, the state of a pair's second text, and what may
-be answered."""
+"""The queries of attention and head: none, or the state of a pair's second text; and the classes that may be chosen."""
 
 from __future__ import annotations
 
@@ -11,14 +10,14 @@ from torch import Tensor
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.heads import HeadNetwork
 
-__all__ = ["NOTHING_ASKED", "NO_CANDIDATE", "Asked"]
+__all__ = ["NO_CANDIDATE", "NO_QUERIES", "Queries"]
 
 #: The logit of a class that may not be chosen, whatever is weighed: finite, so that affine heads stay affine.
 NO_CANDIDATE = -1e4
 
 
 @dataclass(frozen=True)
-class Asked:
+class Queries:
     """The queries of a batch."""
 
     #: The query of the attention: the second text's state, or the instances' random keys.
@@ -29,12 +28,12 @@ class Asked:
     candidates: Bool[Tensor, "batch *either class"] | None = None
 
     @property
-    def each(self) -> Asked:
+    def each(self) -> Queries:
         """The same queries for every one of several alternatives, or tokens, of a text."""
-        return Asked(*(None if one is None else one[:, None] for one in (self.attention, self.head, self.candidates)))
+        return Queries(*(None if one is None else one[:, None] for one in (self.attention, self.head, self.candidates)))
 
-    def __getitem__(self, rows: Int[Tensor, " row"]) -> Asked:
-        return Asked(*(None if one is None else one[rows] for one in (self.attention, self.head, self.candidates)))
+    def __getitem__(self, rows: Int[Tensor, " row"]) -> Queries:
+        return Queries(*(None if one is None else one[rows] for one in (self.attention, self.head, self.candidates)))
 
     def decoded(self, head: HeadNetwork, context: Float[Tensor, "*batch state"]) -> Float[Tensor, "*batch class"]:
         """A head's logits of contexts, those that may not be chosen far below all others."""
@@ -53,4 +52,4 @@ class Asked:
         return logits.map(lambda z: z * may).settled(NO_CANDIDATE * (1 - may))
 
 
-NOTHING_ASKED = Asked()
+NO_QUERIES = Queries()

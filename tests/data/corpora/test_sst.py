@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from attentest.data.corpora.sst import SST
-from attentest.data.corpora.sst5 import SST5
+from attentest.data.corpora.sst import SST, SST5
 from attentest.data.corpora.treebank import clean, read_trees, row_of_tree
 from attentest.data.corpus import Corpus
 from attentest.errors import InputError

@@ -1,7 +1,8 @@
-"""The Stanford Sentiment Treebank, negative or positive, prepared as Jain & Wallace (2019) did."""
+"""The Stanford Sentiment Treebank, negative or positive as Jain & Wallace (2019) prepared it, and in five classes."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,26 +13,26 @@ from attentest.data.corpora.declared import Declared, Expected, Instance, Prepar
 from attentest.data.sources.source import Source
 from attentest.errors import InputError
 
-__all__ = ["SST"]
+__all__ = ["SST", "SST5", "SentimentTreebank"]
 
 OFFICIAL = "the official splits"
+ROWS = tuple(
+    Expected(split, "rows", count, OFFICIAL) for split, count in zip(treebank.SPLITS, (8544, 1101, 2210), strict=True)
+)
 TABLE_1 = "Jain & Wallace 2019, Table 1"
 TABLE_5 = "Tutek & Šnajder 2020, Table 5"
 ALL_LENGTHS = "theirs counts 4 symbols and the words of all lengths: 16,171 words before the limits"
 OTHERWISE = "their preparation is not described; no cut of the official tokens gives it"
+FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
+TRAIN = (1092, 2218, 1624, 2322, 1288)
+TEST = (279, 633, 389, 510, 399)
 
 
 @dataclass(frozen=True)
-class SST(Declared):
-    """Film-review sentences, negative or positive; the marks are what people gave a sentiment.
+class SentimentTreebank(Declared, ABC):
+    """Sentences of film reviews, with their official splits."""
 
-    Sentences of film reviews, prepared as Jain & Wallace (2019) prepared them: brackets dropped, lower case, split
-    at non-word characters, neutral sentences left out. Its marks are the tokens that people gave a sentiment of
-    their own, so they speak of plausibility, never of faithfulness.
-    """
-
-    name: ClassVar[str] = "sst"
-    summary: ClassVar[str] = "Sentences of film reviews, negative or positive (Stanford Sentiment Treebank)"
+    classes: ClassVar[tuple[str, ...]]
     licence: ClassVar[str] = "none stated (research use)"
     citation: ClassVar[str] = (
         "Socher et al. 2013, Recursive deep models for semantic compositionality over a sentiment treebank"
@@ -41,10 +42,43 @@ class SST(Declared):
     splits: ClassVar[tuple[str, ...]] = treebank.SPLITS
     fields: ClassVar[tuple[str, ...]] = treebank.FIELDS
     labels: ClassVar[tuple[str | int | None, ...]] = (0, 1, None)
+
+    more_than: Annotated[int, "Keep sentences with more tokens than this."] = 0
+    drop_longest: Annotated[bool, "Leave out the longest sentence of every split."] = False
+
+    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
+        """The trees in train.txt, dev.txt and test.txt."""
+        return treebank.read_trees(folder)
+
+    def prepare(self, rows: Rows) -> Prepared:
+        """The three official splits, cleaned and filtered."""
+        splits: dict[str, Iterable[Instance]] = {}
+        left_out: list[str] = []
+        for split in self.splits:
+            sentences = map(self._cleaned, rows(split))
+            splits[split], lines = treebank.kept(sentences, self.more_than, self.drop_longest, split)
+            left_out += lines
+        return Prepared(splits, self.classes, treebank.PREPARATION, left_out, rationale="human")
+
+    @abstractmethod
+    def _cleaned(self, row: Row) -> treebank.Sentence:
+        """A sentence with its label and marks."""
+
+
+@dataclass(frozen=True)
+class SST(SentimentTreebank):
+    """Film-review sentences, negative or positive; the marks are what people gave a sentiment.
+
+    Sentences of film reviews, prepared as Jain & Wallace (2019) prepared them: brackets dropped, lower case, split
+    at non-word characters, neutral sentences left out. Its marks are the tokens that people gave a sentiment of
+    their own, so they speak of plausibility, never of faithfulness.
+    """
+
+    name: ClassVar[str] = "sst"
+    summary: ClassVar[str] = "Sentences of film reviews, negative or positive (Stanford Sentiment Treebank)"
+    classes: ClassVar[tuple[str, ...]] = ("negative", "positive")
     expected: ClassVar[tuple[Expected, ...]] = (
-        Expected("train", "rows", 8544, OFFICIAL),
-        Expected("dev", "rows", 1101, OFFICIAL),
-        Expected("test", "rows", 2210, OFFICIAL),
+        *ROWS,
         Expected("train", "class negative", 3034, TABLE_1, ("paper",)),
         Expected("train", "class positive", 3321, TABLE_1, ("paper",)),
         Expected("test", "class negative", 863, TABLE_1, ("paper",)),
@@ -68,16 +102,27 @@ class SST(Declared):
         if self.marks not in ("tokens", "phrases"):
             raise InputError(f"Corpus {self.name!r}: marks={self.marks!r} is unknown. Write 'tokens' or 'phrases'.")
 
-    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
-        """The trees in train.txt, dev.txt and test.txt."""
-        return treebank.read_trees(folder)
+    def _cleaned(self, row: Row) -> treebank.Sentence:
+        return treebank.clean(row, phrases=self.marks == "phrases")
 
-    def prepare(self, rows: Rows) -> Prepared:
-        """The three official splits, cleaned and filtered."""
-        splits: dict[str, Iterable[Instance]] = {}
-        left_out: list[str] = []
-        for split in self.splits:
-            sentences = (treebank.clean(row, phrases=self.marks == "phrases") for row in rows(split))
-            splits[split], lines = treebank.kept(sentences, self.more_than, self.drop_longest, split)
-            left_out += lines
-        return Prepared(splits, ("negative", "positive"), treebank.PREPARATION, left_out, rationale="human")
+
+@dataclass(frozen=True)
+class SST5(SentimentTreebank):
+    """Film-review sentences in five classes; every sentence is kept.
+
+    The same sentences with the treebank's five classes, neutral among them; every sentence is kept. The marks are
+    those of `sst`, and so are its files.
+    """
+
+    name: ClassVar[str] = "sst-5"
+    summary: ClassVar[str] = "Sentences of film reviews in five classes (Stanford Sentiment Treebank)"
+    folder: ClassVar[str] = "sst"
+    classes: ClassVar[tuple[str, ...]] = FIVE
+    expected: ClassVar[tuple[Expected, ...]] = (
+        *ROWS,
+        *(Expected("train", f"class {name}", size, OFFICIAL) for name, size in zip(FIVE, TRAIN, strict=True)),
+        *(Expected("test", f"class {name}", size, OFFICIAL) for name, size in zip(FIVE, TEST, strict=True)),
+    )
+
+    def _cleaned(self, row: Row) -> treebank.Sentence:
+        return treebank.clean(row, "label5")

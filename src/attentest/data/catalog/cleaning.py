@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attentest.data.corpora.declared import Instance, Rows
 from attentest.data.splits import stratified
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.errors import InputError
-
-if TYPE_CHECKING:  # the corpora's package imports every corpus, and those import this file
-    from attentest.data.corpora.declared import Instance, Rows
 
 __all__ = [
     "Limits",
@@ -78,8 +76,6 @@ def instances(
     mask_digits: bool = True,
 ) -> Iterator[Instance]:
     """Rows as instances of cleaned tokens, one at a time."""
-    from attentest.data.corpora.declared import Instance
-
     waiting: deque[Row] = deque()
 
     def texts() -> Iterator[str]:

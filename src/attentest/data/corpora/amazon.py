@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import streamed
-from attentest.data.corpora.ag_news import ZHANG, zhang_rows
-from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
-from attentest.data.corpora.official_files import found
+from attentest.data.corpora.declared import Expected, Prepared, Rows
+from attentest.data.corpora.zhang import SERRANO, Zhang
 from attentest.data.sources.archive import Archive
 
 __all__ = ["Amazon"]
 
-SERRANO = "Serrano & Smith 2019, Table 1"
-
 
 @dataclass(frozen=True)
-class Amazon(Declared):
+class Amazon(Zhang):
     """Reviews of products, by stars.
 
     3 million reviews, read as a stream; five classes.
@@ -28,7 +23,6 @@ class Amazon(Declared):
     name: ClassVar[str] = "amazon"
     summary: ClassVar[str] = "Reviews of products, by one to five stars (Amazon, full)"
     licence: ClassVar[str] = "none stated (research use)"
-    citation: ClassVar[str] = ZHANG
     homepage: ClassVar[str] = "https://snap.stanford.edu/data/web-Amazon.html"
     sources: ClassVar[tuple[Archive, ...]] = (
         Archive("https://s3.amazonaws.com/fast-ai-nlp/amazon_review_full_csv.tgz"),
@@ -41,14 +35,8 @@ class Amazon(Declared):
         Expected("test", "rows", 650_000, SERRANO),
         Expected("all", "average length", 73, SERRANO, because="of train and dev, perhaps without titles"),
     )
-    min_frequency: ClassVar[int] = 5
 
     title: Annotated[bool, "Read the review's title before it."] = True
-
-    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
-        """amazon_review_full's train.csv and test.csv: stars, title, text."""
-        files = {split: found(folder, f"{split}.csv") for split in ("train", "test")}
-        return {split: zhang_rows(path, ("title", "text")) for split, path in files.items()}
 
     def prepare(self, rows: Rows) -> Prepared:
         """A stream: 3 million reviews are never held at once."""

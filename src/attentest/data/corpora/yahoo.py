@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import streamed
-from attentest.data.corpora.ag_news import ZHANG, zhang_rows
-from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
-from attentest.data.corpora.official_files import found
+from attentest.data.corpora.declared import Expected, Prepared, Rows
+from attentest.data.corpora.zhang import SERRANO, Zhang
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError
 
@@ -29,11 +26,10 @@ TOPICS = (
     "politics & government",
 )
 PARTS = ("title", "question", "answer")
-SERRANO = "Serrano & Smith 2019, Table 1"
 
 
 @dataclass(frozen=True)
-class Yahoo(Declared):
+class Yahoo(Zhang):
     """Questions with their best answer, by topic.
 
     1.4 million questions with their best answers, read as a stream; ten topics.
@@ -42,9 +38,9 @@ class Yahoo(Declared):
     name: ClassVar[str] = "yahoo"
     summary: ClassVar[str] = "Questions with their best answer, by one of ten topics (Yahoo! Answers)"
     licence: ClassVar[str] = "Yahoo! Webscope terms (research use)"
-    citation: ClassVar[str] = ZHANG
     homepage: ClassVar[str] = "https://webscope.sandbox.yahoo.com/catalog.php?datatype=l"
     sources: ClassVar[tuple[Archive, ...]] = (Archive("https://s3.amazonaws.com/fast-ai-nlp/yahoo_answers_csv.tgz"),)
+    columns: ClassVar[tuple[str, ...]] = PARTS
     fields: ClassVar[tuple[str, ...]] = ("id", *PARTS, "label")
     texts: ClassVar[tuple[str, ...]] = ()
     labels: ClassVar[tuple[str | int | None, ...]] = tuple(range(10))
@@ -54,16 +50,10 @@ class Yahoo(Declared):
         Expected("test", "instances", 50_000, SERRANO, because="Serrano & Smith made their own split of the source"),
         Expected("all", "average length", 104, SERRANO, because="of train and dev of their own split"),
     )
-    min_frequency: ClassVar[int] = 5
 
     parts: Annotated[
         tuple[str, ...], "The texts that are read, one after the other: some of `title`, `question` and `answer`."
     ] = PARTS
-
-    def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
-        """train.csv and test.csv: topic, title, question, best answer."""
-        files = {split: found(folder, f"{split}.csv") for split in ("train", "test")}
-        return {split: zhang_rows(path, PARTS) for split, path in files.items()}
 
     def prepare(self, rows: Rows) -> Prepared:
         """A stream: 1.4 million texts are never held at once."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.challenges.companions import Companion
@@ -25,7 +25,20 @@ from attentest.models.capabilities import Generates, lacking
 from attentest.models.subject import Reading, Subject
 from attentest.store.findings import Measure
 
-__all__ = ["Challenge", "Examination", "ragged"]
+__all__ = [
+    "Challenge",
+    "Examination",
+    "attention_of",
+    "classes",
+    "distribution",
+    "flags",
+    "largest",
+    "lists",
+    "numbers",
+    "prediction_of",
+    "ragged",
+    "reasons",
+]
 
 #: Of more classes than this, not all probabilities are kept.
 MANY = 100
@@ -96,9 +109,8 @@ class Examination:
 
     @property
     def weights(self) -> Float[Tensor, "batch token"]:
-        """The attention weights in double precision, summing to one beyond what single precision left off."""
-        weights = self.reading.weights.double()
-        return weights / weights.sum(-1, keepdim=True)
+        """The attention weights in double precision."""
+        return attention_of(self.reading)
 
     @property
     def mask(self) -> Bool[Tensor, "batch token"]:
@@ -180,6 +192,17 @@ class Challenge(ABC):
         """Findings of one batch: a column ``row`` (the split's), ``not_judged`` and the challenge's own."""
 
 
+def attention_of(reading: Reading) -> Float[Tensor, "batch token"]:
+    """The weights in double precision, summing to one beyond what single precision left off."""
+    weights = reading.weights.double()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def prediction_of(reading: Reading) -> Float[Tensor, "batch class"]:
+    """The predicted distribution in double precision."""
+    return reading.logits.double().softmax(-1)
+
+
 def numbers(values: Tensor, judged: np.ndarray | None = None) -> pa.Array:
     """A column of numbers, null where not judged or not a number."""
     array = values.detach().double().cpu().numpy()
@@ -225,3 +248,17 @@ def ragged(values: Shaped[Tensor, "batch token *rest"], mask: Bool[Tensor, "batc
 def largest(weights: Float[Tensor, "batch token"]) -> Float[Tensor, " batch"]:
     """The largest attention weight."""
     return torch.amax(weights, dim=-1)
+
+
+def classes(predicted: Int[Tensor, " batch"], judged: np.ndarray) -> pa.Array:
+    """A column of classes, null where not judged."""
+    return pa.array(predicted.cpu().numpy(), pa.int32(), mask=~judged)
+
+
+def lists(values: Float[Tensor, "batch model"] | Int[Tensor, "batch model"], judged: np.ndarray) -> pa.ListArray:
+    """A column of lists, one entry per model, null where not judged; classes are int32, other numbers double."""
+    rows, models = values.shape
+    flat = values.detach().cpu().numpy().reshape(-1)
+    kind = pa.float64() if torch.is_floating_point(values) else pa.int32()
+    offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * models)
+    return pa.ListArray.from_arrays(offsets, pa.array(flat, kind), mask=pa.array(~judged))

@@ -7,8 +7,16 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from attentest.challenges.beside import attention_of, classes, prediction_of
-from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.challenge import (
+    Challenge,
+    Examination,
+    attention_of,
+    classes,
+    flags,
+    numbers,
+    prediction_of,
+    reasons,
+)
 from attentest.challenges.companions import Companion
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.store.findings import Measure

@@ -10,8 +10,17 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest.challenges.beside import attention_of, lists, prediction_of
-from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, reasons
+from attentest.challenges.challenge import (
+    Challenge,
+    Examination,
+    attention_of,
+    flags,
+    largest,
+    lists,
+    numbers,
+    prediction_of,
+    reasons,
+)
 from attentest.challenges.companions import Against, Companion
 from attentest.errors import InputError
 from attentest.measures.divergence import jensen_shannon, total_variation

@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
-from attentest.challenges.beside import classes
-from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.challenge import Challenge, Examination, classes, flags, numbers, reasons
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.errors import InputError
 from attentest.models.parts.encoders import Average

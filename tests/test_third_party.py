@@ -47,7 +47,7 @@ def python(site: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_an_audit_shows_its_line_and_its_figure_and_the_line_decides_nothing(site: Path) -> None:
+def test_an_audit_shows_its_line_figure_and_section_and_the_line_decides_nothing(site: Path) -> None:
     code = """
 import attentest
 done = attentest.audit(
@@ -63,7 +63,12 @@ print(done.report)
     assert said == "half_uniform.states context 30 True"
     assert keys == "accuracy uniform rationale half_uniform.states"
     page = (site / report).read_text("utf-8")
-    for words in ("Does half of the attention do?", "Who moves?", "Each bar counts texts that move as far."):
+    for words in (
+        "Does half of the attention do?",
+        "Who moves?",
+        "Each bar counts texts that move as far.",
+        "Who moves furthest",
+    ):
         assert words in page
     assert "embedding norm" in page
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from attentest.readings.reading import Results
+from attentest.readings.reading import Results, Section
 from attentest.readings.seeds import F1, MACRO, RIGHT, Seeds, by_seed, estimated, judged_rows, scores, with_resamples
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
 
-__all__ = ["GUIDES", "Scored", "adversaries", "guided", "models_table", "weights_of"]
+__all__ = ["GUIDES", "TESTS", "Scored", "adversaries", "guided", "models_table", "weights_of"]
 
 #: Whose weights guide the simple model, by column, from none to all.
 GUIDES = {
@@ -186,3 +186,7 @@ def yardstick(seeds: Seeds | None) -> str:
         f"{seeds.jsd} (JSD, at most 0.693): an adversary of test 4 speaks against this attention only where "
         "its predictions stay as close as another seed’s and it attends farther away."
     )
+
+
+#: The section of the page on models that were trained to compare this one with.
+TESTS = Section("tests", "attentest.challenges/trained_models.html", models_table, place=20)

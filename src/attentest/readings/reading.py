@@ -21,7 +21,7 @@ from attentest.tasks import Wording, wording_of
 if TYPE_CHECKING:
     from attentest.readings.charts import Palette
 
-__all__ = ["NARROW", "Caption", "Column", "Plot", "Reading", "Results"]
+__all__ = ["NARROW", "Caption", "Column", "Plot", "Reading", "Results", "Section"]
 
 #: How wide a figure with names at its left is drawn for narrow screens.
 NARROW = 130
@@ -116,6 +116,19 @@ class Plot:
         return self.caption if isinstance(self.caption, Caption) else self.caption(findings, results)
 
 
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: a table, and the plots that name it; several readings may have a part in one."""
+
+    #: Its id on the page.
+    key: str
+    #: Its template, as ``package/file``; ``tables[key]`` there is the table.
+    template: str
+    table: Callable[[Results], Any]
+    #: Its place among the sections, the lowest first.
+    place: int = 1000
+
+
 class Column(NamedTuple):
     """A column of findings: its name, the type of its values, and what they mean."""
 
@@ -143,9 +156,9 @@ class Reading:
     further: Callable[[Findings], Iterator[Measured]] | None = None
     #: Whether a table of its own stands beside the verdict, so that it needs no headline.
     tabled: bool = False
-    #: Tables of the page, by its sections, each from the results of the whole run; None where there is nothing to show.
-    tables: Mapping[str, Callable[[Results], Any]] = field(default_factory=dict)
-    #: The same in the terminal, with Rich, below the verdict.
+    #: Sections of the page that it has a part in.
+    sections: tuple[Section, ...] = ()
+    #: A table in the terminal, with Rich, below the verdict; None where there is nothing to show.
     terminal: Callable[[Results], Any] | None = None
     #: Measures that the table of a study has room for, with the heads of their columns.
     in_study: Mapping[str, str] = field(default_factory=dict)

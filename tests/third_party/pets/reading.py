@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from attentest.readings.line import Line
-from attentest.readings.reading import Caption, Column, Plot, Reading, Results
+from attentest.readings.reading import Caption, Column, Plot, Reading, Results, Section
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 
@@ -26,6 +26,12 @@ def histogram(findings: Findings, results: Results) -> Any:
     return alt.Chart(alt.Data(values=rows)).mark_bar().encode(alt.X("moved:Q", bin=True), alt.Y("count()"))
 
 
+def furthest(results: Results) -> list[str]:
+    """The texts that move furthest."""
+    rows = results.found["half_uniform"].table.select(["id", "moved"]).to_pylist()
+    return [row["id"] for row in sorted(rows, key=lambda row: -(row["moved"] or 0))[:3]]
+
+
 HALF_UNIFORM = Reading(
     "half_uniform",
     columns=(Column("moved", "double", "total variation distance of the prediction under weights half uniform"),),
@@ -33,5 +39,6 @@ HALF_UNIFORM = Reading(
     figures=lambda: (
         Plot("moved", "moved", histogram, Caption("Who moves?", "Each bar counts {w.units} that move as far.")),
     ),
+    sections=(Section("furthest", "pets/furthest.html", furthest),),
     in_study={"moved": "moved, half uniform"},
 )

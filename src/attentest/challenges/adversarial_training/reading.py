@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import pyarrow as pa
 
-from attentest.challenges.trained_models import models_table, weights_of
+from attentest.challenges.trained_models import TESTS, weights_of
 from attentest.readings.line import Line, Tone
 from attentest.readings.reading import Caption, Column, Plot, Reading, Results
 from attentest.readings.seeds import estimated, judged_rows, with_resamples
@@ -225,6 +225,6 @@ READING = Reading(
         Column("max_attention", "double", "the model's largest weight"),
     ),
     lines=(_unique,),
-    tables={"tests": models_table},
+    sections=(TESTS,),
     figures=_figures,
 )

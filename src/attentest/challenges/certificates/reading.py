@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from attentest.challenges.certificates.checks import checks_table, checks_terminal
+from attentest.challenges.certificates.checks import checks_terminal
+from attentest.challenges.faithfulness.reading import SALIENCY
 from attentest.readings.reading import Column, Reading
 
 __all__ = ["READING"]
@@ -27,7 +28,7 @@ READING = Reading(
         Column("limit", "double", "what the value may not exceed; null where it is merely good to know"),
         Column("within", "bool", "whether it does not"),
     ),
-    tables={"checks": checks_table},
+    sections=(SALIENCY,),
     terminal=checks_terminal,
     tabled=True,
 )

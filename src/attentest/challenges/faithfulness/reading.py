@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from attentest.challenges.certificates.checks import failed
+from attentest.challenges.certificates.checks import checks_table, failed
 from attentest.challenges.faithfulness.comparison import KINDS, RANDOM, Compared
 from attentest.readings.line import Line
-from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading, Results
+from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading, Results, Section
 from attentest.readings.standings import ATTENTION, beside, place
 from attentest.readings.text import interval_of, value_of
 from attentest.readings.thresholds import FEWEST, said, tone_of
@@ -170,9 +170,14 @@ def _figures() -> tuple[Plot, ...]:
     )
 
 
-def _saliency(results: Results) -> dict[str, Any] | None:
-    return saliency_table(results.found.get("faithfulness"), results.wording, failed(results.found.get("certificates")))
+def _compared(results: Results) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """How explainers rank, and what was checked of their scores."""
+    bad = failed(results.found.get("certificates"))
+    return saliency_table(results.found.get("faithfulness"), results.wording, bad), checks_table(results)
 
+
+#: The section of the page on explainers.
+SALIENCY = Section("saliency", "attentest.challenges.faithfulness/section.html", _compared, place=30)
 
 READING = Reading(
     "faithfulness",
@@ -253,6 +258,6 @@ READING = Reading(
         ),
     ),
     lines=(lambda found, results: saliency_line(found, results.wording, failed(results.found.get("certificates"))),),
-    tables={"saliency": _saliency},
+    sections=(SALIENCY,),
     figures=_figures,
 )

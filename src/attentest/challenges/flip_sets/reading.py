@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.readings.line import Line, Tone
-from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading
+from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading, Section
 from attentest.readings.seeds import estimated, with_resamples
 from attentest.readings.site import freedom
 from attentest.readings.text import interval_of, value_of
@@ -185,6 +185,14 @@ def _figures() -> tuple[Plot, ...]:
     )
 
 
+#: The section of the page on weights that are removed.
+ERASURE = Section(
+    "erasure",
+    "attentest.challenges.flip_sets/section.html",
+    lambda results: erasure_table(results.found.get("flip_sets"), results.wording),
+    place=10,
+)
+
 READING = Reading(
     "flip_sets",
     place=210,
@@ -234,6 +242,6 @@ READING = Reading(
     ),
     lines=(lambda found, results: order_line(found, results.on_words, results.wording),),
     figures=_figures,
-    tables={"erasure": lambda results: erasure_table(results.found.get("flip_sets"), results.wording)},
+    sections=(ERASURE,),
     in_study={"attention.times": "times the smallest flip set"},
 )

@@ -6,7 +6,7 @@ import math
 
 import pyarrow as pa
 
-from attentest.challenges.trained_models import models_table
+from attentest.challenges.trained_models import TESTS
 from attentest.readings.line import Line
 from attentest.readings.reading import Caption, Column, Plot, Reading
 from attentest.readings.seeds import Seeds, judged_rows, within_seed_variance
@@ -106,7 +106,7 @@ READING = Reading(
         Column("over_adversary", "double", "`correct_model − correct_adversary`"),
     ),
     lines=(lambda found, results: carries_line(found, results.seeds, results.wording),),
-    tables={"tests": models_table},
+    sections=(TESTS,),
     figures=_figures,
     in_study={"gained": "accuracy gained by a guided MLP"},
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from attentest.challenges.certificates.checks import checks_table, checks_terminal
+from attentest.challenges.certificates.checks import checks_terminal
+from attentest.challenges.faithfulness.reading import SALIENCY
 from attentest.readings.reading import Caption, Column, Plot, Reading
 
 __all__ = ["READING"]
@@ -51,7 +52,7 @@ READING = Reading(
         Column("spearman_absolute", "double", "the same between the sizes of the scores, their signs aside"),
     ),
     figures=_figures,
-    tables={"checks": checks_table},
+    sections=(SALIENCY,),
     terminal=checks_terminal,
     tabled=True,
 )

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from attentest.challenges.rationale.ranking import Marked, has_ceiling
 from attentest.readings.line import Line
-from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading, Results
+from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading, Results, Section
 from attentest.readings.standings import ATTENTION, BESIDE, beside, place
 from attentest.readings.text import interval_of, value_of
 from attentest.readings.thresholds import said, tone_of
@@ -229,6 +229,13 @@ READING = Reading(
     ),
     lines=(lambda found, results: rationale_line(found, results.marks == "planted", results.wording),),
     figures=_figures,
-    tables={"marks": lambda results: marks_table(results.found.get("rationale"), results.wording)},
+    sections=(
+        Section(
+            "marks",
+            "attentest.challenges.rationale/section.html",
+            lambda results: marks_table(results.found.get("rationale"), results.wording),
+            place=40,
+        ),
+    ),
     terminal=marks_terminal,
 )

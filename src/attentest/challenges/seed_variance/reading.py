@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attentest.challenges.trained_models import models_table
+from attentest.challenges.trained_models import TESTS
 from attentest.readings.line import Line
 from attentest.readings.reading import Caption, Column, Plot, Reading, Results
 from attentest.readings.seeds import Seeds, with_seeds
@@ -86,7 +86,7 @@ READING = Reading(
         Column("top_changed_by_seed", "list of double", "the same, for every other seed: 1 or 0"),
     ),
     lines=(_luck,),
-    tables={"tests": models_table},
+    sections=(TESTS,),
     figures=_figures,
     in_study={"attention_jsd": "JSD to other seeds"},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attentest.challenges.flip_sets.reading import ERASURE
 from attentest.readings.reading import Caption, Column, Plot, Reading
 
 __all__ = ["READING"]
@@ -69,5 +70,6 @@ READING = Reading(
         Column("neither_flips", "bool", "whether it flips in neither case"),
     ),
     figures=_figures,
+    sections=(ERASURE,),
     in_study={"top_flips": "decisions flipped without the top weight"},
 )

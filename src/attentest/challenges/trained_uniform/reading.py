@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attentest.challenges.trained_models import models_table
+from attentest.challenges.trained_models import TESTS
 from attentest.readings.line import Line
 from attentest.readings.reading import Column, Reading
 from attentest.readings.seeds import RIGHT, Seeds, within_seed_variance
@@ -61,6 +61,6 @@ READING = Reading(
         Column("lost", "double", "`correct − correct_uniform`: 1, 0 or −1"),
     ),
     lines=(lambda found, results: needed_line(found, results.seeds, results.wording),),
-    tables={"tests": models_table},
+    sections=(TESTS,),
     in_study={"lost": "accuracy lost, trained uniform"},
 )

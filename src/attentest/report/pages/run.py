@@ -51,7 +51,8 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     # A challenge run with several parameters is drawn once; every one has its numbers.
     results = results_of(run, every)
     found = results.found
-    tables = {key: make(results) for reading in read(results) for key, make in reading.tables.items()}
+    given = {section.key: section for reading in read(results) for section in reading.sections}
+    sections = sorted(given.values(), key=lambda section: section.place)
     corpus, names, wording = record["fields"].get("corpus", {}), results.classes, results.wording
     steps = _steps(record["fields"], found.get("instances"))
     return (
@@ -66,7 +67,8 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             site=site_of(record["fields"]),
             steps=steps,
             figures=list(figures_of(results)),
-            tables=tables,
+            sections=sections,
+            tables={section.key: section.table(results) for section in sections},
             attacked="adversary" in found,
             examples=list(examples(found, results.palette, names)),
             numbers=_numbers(every, names, by_class=steps is None),

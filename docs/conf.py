@@ -12,7 +12,7 @@ from docutils.utils.math import latex2mathml
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import _reference  # noqa: E402
+import reference_pages  # noqa: E402
 
 from attentest import __version__  # noqa: E402
 
@@ -40,7 +40,7 @@ autodoc_class_signature = "mixed"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 80
 
-_reference.write(HERE / "reference" / "generated")
+reference_pages.write(HERE / "reference" / "generated")
 
 
 def _inline(translator: Any, node: nodes.math) -> None:

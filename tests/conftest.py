@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.shapes import check_shapes
+from tests.support.shapes import check_shapes
 
 check_shapes("attentest.measures", "attentest.models", "attentest.explainers", "attentest.challenges")
 

@@ -20,7 +20,7 @@ from attentest.store.folder import RunFolder
 from attentest.training.loop import Training
 from tests.conftest import made_up_corpus
 from tests.explainers.small_models import OF_ANY_MODEL
-from tests.hierarchy import told
+from tests.support.hierarchy import told
 
 TEXT = "word1 telling1 word2 nonsense word3"
 #: Those that need no file and no marks.

@@ -20,7 +20,7 @@ from attentest.models.huggingface.checkpoint import quietly
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
 from tests.conftest import made_up_corpus
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 TEXT = "word1 telling1 word2 Unheard word3"
 

@@ -14,7 +14,7 @@ from attentest.data.batches import Encoded
 from attentest.measures.divergence import jensen_shannon
 from attentest.models.networks.classifier import Architecture
 from tests.conftest import classifier, made_up_split, whole
-from tests.shapes import checked
+from tests.support.shapes import checked
 
 
 def product(a: Float[Tensor, "batch token"], b: Float[Tensor, " token"] | None = None) -> Float[Tensor, " batch"]:

@@ -77,15 +77,16 @@ def test_the_lists_and_the_reference_have_all_of_it(site: Path) -> None:
     code = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "docs")!r})
-import _reference
+import reference_pages
 from attentest.catalogue import catalogue
 from attentest.challenges import READINGS
-pages = _reference.pages()
+pages = reference_pages.pages()
 for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("challenges", "half_uniform")):
     page, entry = pages[f"{{kind}}.md"].partition(f"## {{name}}\\n")[2], catalogue(kind)[-1]
     told = all(text and text in page for text in (entry["about"], *entry["words"].values()))
     print(entry["name"], told, *entry["words"])
-print("## half_uniform\\n\\nOne row per text." in _reference.columns(), "| `moved` | double |" in _reference.columns())
+columns = reference_pages.columns()
+print("## half_uniform\\n\\nOne row per text." in columns, "| `moved` | double |" in columns)
 print(READINGS["uniform"].challenge)
 """
     assert python(site, "-c", code).splitlines() == [
@@ -110,7 +111,7 @@ def test_its_paper_is_run_compared_listed_and_documented(site: Path) -> None:
     code = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "docs")!r})
-import _reference
-print(_reference.pages()["paper-barks_2024.md"])
+import reference_pages
+print(reference_pages.pages()["paper-barks_2024.md"])
 """
     assert "barks_2024/page.md" in python(site, "-c", code)

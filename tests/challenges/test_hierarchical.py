@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.conftest import whole
-from tests.hierarchy import hierarchical, texts
+from tests.support.hierarchy import hierarchical, texts
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import torch
 from tests.conftest import whole
-from tests.pairs import made_up_pairs, pair_model
+from tests.support.pairs import made_up_pairs, pair_model
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination

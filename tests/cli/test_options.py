@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.cli.test_cli import fails_in_one_line, run, write_csv
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 import attentest
 import attentest.auditing

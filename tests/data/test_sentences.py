@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import made_up_corpus, made_up_split
 from tests.data.made_up_corpus import Toy
-from tests.hierarchy import texts
+from tests.support.hierarchy import texts
 
 from attentest.data.catalog.prepared import load_prepared, pack
 from attentest.data.corpora import CORPORA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from tests.translations import made_up_translations
+from tests.support.translations import made_up_translations
 
 from attentest.data.batches import Encoded, bucketed
 from attentest.data.steps import stepped, with_targets

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
-from tests.pretrained import tiny, tokenizer_of
-from tests.translations import found, made_up_translations, transformer, translator
+from tests.support.pretrained import tiny, tokenizer_of
+from tests.support.translations import found, made_up_translations, transformer, translator
 
 import attentest
 from attentest.catalogue import REGISTRIES, catalogue
@@ -83,8 +83,8 @@ def named(page: Path) -> str:
 
 @pytest.fixture(scope="module")
 def reference() -> Any:
-    """docs/_reference.py, which writes the reference pages."""
-    spec = importlib.util.spec_from_file_location("_reference", DOCS / "_reference.py")
+    """docs/reference_pages.py, which writes the reference pages."""
+    spec = importlib.util.spec_from_file_location("reference_pages", DOCS / "reference_pages.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

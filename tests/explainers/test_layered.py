@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
 from tests.explainers.small_models import OF_TRANSFORMERS
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary

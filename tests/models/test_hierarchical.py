@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from tests.conftest import made_up_split, whole
-from tests.hierarchy import ENCODER_TEXTS, embedded, hierarchical, sentence_by_sentence, texts
+from tests.support.hierarchy import ENCODER_TEXTS, embedded, hierarchical, sentence_by_sentence, texts
 from torch import nn
 
 from attentest.data.batches import Batch, Encoded

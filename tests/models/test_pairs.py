@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests.conftest import whole
-from tests.pairs import made_up_pairs, pair_model
+from tests.support.pairs import made_up_pairs, pair_model
 from torch import nn
 
 from attentest.data.batches import Batch, Encoded

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.translations import made_up_translations
+from tests.support.translations import made_up_translations
 from torch import Tensor
 
 from attentest.data.batches import Batch, Encoded, step_keys

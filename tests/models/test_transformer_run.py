@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.translations import made_up_translations
+from tests.support.translations import made_up_translations
 
 from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError

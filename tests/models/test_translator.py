@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from tests.translations import made_up_translations
+from tests.support.translations import made_up_translations
 
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import END, PAD, START, Vocabulary

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.conftest import WORDS
 from tests.models.test_own_model import Plain, functions_of, seeded
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 from torch import nn
 from typer.testing import CliRunner
 

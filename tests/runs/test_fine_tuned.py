@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 from tests.conftest import Heard, made_up_corpus
-from tests.pretrained import tiny, tokenizer_of
 from tests.studies.made_up_study import Silence, bytes_of_all
+from tests.support.pretrained import tiny, tokenizer_of
 from typer.testing import CliRunner
 
 from attentest.challenges.companions import Companion

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from tests.conftest import made_up_corpus
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 from attentest.errors import AttentestError
 from attentest.models.huggingface.checkpoint import load_checkpoint, quietly

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 import pytest
 import torch
 from tests.conftest import classifier, made_up_corpus, made_up_split
-from tests.pretrained import tiny, tokenizer_of
 from tests.runs.test_run import small
+from tests.support.pretrained import tiny, tokenizer_of
 
 import attentest
 from attentest.challenges import CHALLENGES

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.conftest import made_up_corpus
-from tests.hierarchy import texts
 from tests.runs.test_run import SMALL, bytes_of
+from tests.support.hierarchy import texts
 
 from attentest.challenges import CHALLENGES
 from attentest.data.batches import Encoded

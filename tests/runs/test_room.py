@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.conftest import Heard, classifier, made_up_split
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES
 from attentest.data.batches import Batch, Encoded

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.hierarchy import told
+from tests.support.hierarchy import told
 
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.pairs import made_up_questions
+from tests.support.pairs import made_up_questions
 
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import whole
-from tests.pairs import pair_model
-from tests.translations import found, made_up_translations, translator
+from tests.support.pairs import pair_model
+from tests.support.translations import found, made_up_translations, translator
 
 from attentest.challenges import CHALLENGES
 from attentest.data.batches import Encoded

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 import pytest
 import sacrebleu
 import torch
-from tests.pairs import pair_model
-from tests.translations import found, made_up_translations, translator
+from tests.support.pairs import pair_model
+from tests.support.translations import found, made_up_translations, translator
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.bleu.examine import TRAINED, other_weights

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
-from tests.hierarchy import hierarchical, texts
-from tests.pairs import made_up_pairs, pair_model
-from tests.translations import found, made_up_translations, translator
+from tests.support.hierarchy import hierarchical, texts
+from tests.support.pairs import made_up_pairs, pair_model
+from tests.support.translations import found, made_up_translations, translator
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination

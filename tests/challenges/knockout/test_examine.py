@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 from tests.conftest import classifier, made_up_split, whole
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination

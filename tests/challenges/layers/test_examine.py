@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 import torch
 from tests.conftest import classifier, made_up_split, whole
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination

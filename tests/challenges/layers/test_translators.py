@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.translations import found, made_up_translations, transformer, translator
+from tests.support.translations import found, made_up_translations, transformer, translator
 from torch import Tensor
 
 from attentest.challenges import CHALLENGES

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import whole
 from tests.models.huggingface.test_pretrained import BATCH, SPLIT, TOKENIZER, VOCABULARY, family, read, subject_of
-from tests.pretrained import tiny
+from tests.support.pretrained import tiny
 
 from attentest.challenges.challenge import Examination
 from attentest.data.batches import Encoded, bucketed

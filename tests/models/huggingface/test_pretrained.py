@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import made_up_split, whole
-from tests.pretrained import BART, FAMILIES, LANGUAGE, T5, tiny, tokenizer_of
+from tests.support.pretrained import BART, FAMILIES, LANGUAGE, T5, tiny, tokenizer_of
 
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from tests.conftest import made_up_split, whole
-from tests.pretrained import FAMILIES, LANGUAGE, tiny, tokenizer_of
+from tests.support.pretrained import FAMILIES, LANGUAGE, tiny, tokenizer_of
 from torch import Tensor
 
 from attentest.data.batches import Batch, Encoded

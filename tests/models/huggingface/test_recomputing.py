@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import made_up_split, whole
-from tests.pretrained import FAMILIES, LANGUAGE, tiny, tokenizer_of
+from tests.support.pretrained import FAMILIES, LANGUAGE, tiny, tokenizer_of
 from torch import Tensor
 
 from attentest.challenges.adversary.examine import Adversary

@@ -12,7 +12,7 @@ import pytest
 import safetensors.torch
 import torch
 from tests.cli.test_cli import fails_in_one_line, run
-from tests.pretrained import tiny, tokenizer_of
+from tests.support.pretrained import tiny, tokenizer_of
 
 from attentest.errors import CheckpointError
 from attentest.models.huggingface.checkpoint import is_checkpoint, load_checkpoint

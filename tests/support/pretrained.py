@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-
 from tests.conftest import WORDS
 
 __all__ = ["FAMILIES", "LANGUAGE", "tiny", "tokenizer_of"]

@@ -32,7 +32,7 @@ from attentest.training.loop import Training
 from attentest.words import about, first_line, words_of
 
 sys.path.insert(0, str(Path(__file__).parent))
-from _papers import papers
+from paper_pages import papers
 
 __all__ = ["columns", "commands", "pages", "write"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.conftest import WORDS, classifier
 
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Provenance, Split
@@ -10,7 +11,6 @@ from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.heads import HEADS
-from tests.conftest import WORDS, classifier
 
 
 def made_up_pairs(count: int = 9, low: int = 1, high: int = 9, seed: int = 0, classes: int = 3) -> Split:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentest.errors import InputError
 from attentest.readings.certificates import Check, checks_of
-from attentest.store.atomic import write_text
+from attentest.report.explanations.savable import Savable
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Explanation", "Pairs", "Scored", "excerpt"]
+
+#: The share of a method's largest score below which a word is not listed.
+NOTHING = 0.01
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,14 @@ class Scored:
         score = self.scores[place]
         return score / self.largest if math.isfinite(score) and self.largest else 0.0
 
-    def top(self, count: int, sign: int = 0) -> list[int]:
-        """The places of the highest scores (of one sign, where one is asked for), the largest first."""
-        wanted = [i for i, s in enumerate(self.scores) if math.isfinite(s) and (s * sign > 0 if sign else s > 0)]
-        return sorted(wanted, key=lambda i: -abs(self.scores[i]))[:count]
+    def top(self, count: int) -> dict[str, list[int]]:
+        """The places of the highest scores, the largest first: for and against the class, or of all."""
+        lists = {"for": 1, "against": -1} if self.signed else {"most": 1}
+        sizes = {name: [sign * self.shade(place) for place in range(len(self.scores))] for name, sign in lists.items()}
+        return {
+            name: [i for i in sorted(range(len(each)), key=lambda i: -each[i])[:count] if each[i] >= NOTHING]
+            for name, each in sizes.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Savable):
     """A text's words with the scores of every method for one class; ``show`` prints it, ``save`` keeps it."""
 
     text: str
@@ -178,20 +182,6 @@ class Explanation:
             f'<iframe sandbox title="Explanation" style="width: 100%; height: {height}px; border: 0" '
             f'srcdoc="{escape(self.to_html())}"></iframe>'
         )
-
-    def save(self, path: str | Path) -> Path:
-        """Write the page (.html) or the values (.json), whole or not at all."""
-        target = Path(path)
-        if target.suffix.lower() not in (".html", ".htm", ".json"):
-            raise InputError(f"{target} must end in .html (a page) or .json (the values).")
-        if target.suffix.lower() == ".json":
-            text = json.dumps(self.to_record(), ensure_ascii=False, indent=1) + "\n"
-        else:
-            text = self.to_html()
-        if not target.parent.is_dir():
-            raise InputError(f"There is no folder {target.parent} to write {target.name} in. Make it, or name another.")
-        write_text(target, text)
-        return target
 
 
 def excerpt(length: int, weights: Sequence[Sequence[float]], most: int, around: int = 3) -> Iterator[int | range]:

@@ -7,15 +7,15 @@ from typing import Any
 
 from attentest.readings.certificates import OUTCOMES, figure
 from attentest.readings.text import visible_token
-from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
+from attentest.report.explanations.explanation import NOTHING, Explanation, Pairs, Scored, excerpt
 from attentest.report.pages.html import environment
 
 __all__ = ["explanation_page"]
 
 #: Words of a text shown at first, words of one that is shown whole on request, characters of a word.
 FIRST, WHOLE, LONGEST = 120, 1500, 60
-#: Words listed for each direction, and shares of the largest score below which none is.
-TOP, NOTHING = 8, 0.01
+#: Words listed for each direction.
+TOP = 8
 #: Pairs listed, words of the matrix, pixels of its cells and of a letter, characters of its words.
 STRONGEST, MATRIX, CELL, LETTER, SHORT = 8, 40, 24, 7.5, 14
 
@@ -45,12 +45,11 @@ def explanation_page(explanation: Explanation) -> str:
 def _method(made: Explanation, method: Scored) -> Row:
     first = list(excerpt(len(made.tokens), [method.scores], FIRST))
     whole = any(isinstance(place, range) for place in first) and len(made.tokens) <= WHOLE
-    lists = (("for", 1), ("against", -1)) if method.signed else (("most", 0),)
     return {
         "about": method,
         "words": list(_words(made, method, first)),
         "whole": list(_words(made, method, range(len(made.tokens)))) if whole else None,
-        "lists": [(name, list(_listed(made, method, sign))) for name, sign in lists],
+        "lists": [(name, _listed(made, method, places)) for name, places in method.top(TOP).items()],
     }
 
 
@@ -69,11 +68,10 @@ def _words(made: Explanation, method: Scored, places: Sequence[int | range]) -> 
         }
 
 
-def _listed(made: Explanation, method: Scored, sign: int) -> Iterator[tuple[str, str, float]]:
-    for place in method.top(TOP, sign):
-        size = abs(method.shade(place))
-        if size >= NOTHING:
-            yield visible_token(made.label(place), LONGEST), figure(method.scores[place], signed=method.signed), size
+def _listed(made: Explanation, method: Scored, places: Sequence[int]) -> list[tuple[str, str, float]]:
+    figures = [figure(method.scores[place], signed=method.signed) for place in places]
+    words = [visible_token(made.label(place), LONGEST) for place in places]
+    return list(zip(words, figures, (abs(method.shade(place)) for place in places), strict=True))
 
 
 def _pairs(made: Explanation, pairs: Pairs) -> Row:

@@ -17,8 +17,8 @@ __all__ = ["ExplanationView"]
 
 #: The colours of full scores, light enough for black letters: for the class, against it, and of methods without sign.
 FOR, AGAINST, SIZE = (92, 165, 230), (240, 125, 75), (245, 190, 70)
-#: Words with smaller shares of the largest score are not painted, and with smaller shares still not listed.
-FAINT, NOTHING = 0.1, 0.01
+#: Words with smaller shares of the largest score are not painted.
+FAINT = 0.1
 #: Words listed for each direction, pairs listed, words of a text that are painted, characters of a word, classes named.
 TOP, STRONGEST, PAINTED, LONGEST, CLASSES = 5, 5, 150, 40, 4
 
@@ -90,9 +90,7 @@ class ExplanationView:
         if not method.largest:
             yield Text("most", "dim"), Text("no word has a score")
             return
-        lists = (("for", 1), ("against", -1)) if method.signed else (("most", 0),)
-        for name, sign in lists:
-            top = [i for i in method.top(TOP, sign) if abs(method.shade(i)) >= NOTHING]
+        for name, top in method.top(TOP).items():
             words = [f"{self._label(i)} {figure(method.scores[i], signed=method.signed)}" for i in top]
             yield Text(name, "dim"), Text("  ".join(words) or "no word")
 

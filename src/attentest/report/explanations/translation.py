@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attentest.errors import InputError
 from attentest.readings.text import pair_in_words, visible, visible_token
-from attentest.store.atomic import write_text
+from attentest.report.explanations.savable import Savable
 
 if TYPE_CHECKING:
     import pandas
@@ -26,7 +23,7 @@ LONGEST, TOP, LEAST = 24, 3, 0.05
 
 
 @dataclass(frozen=True)
-class Translation:
+class Translation(Savable):
     """A text, what a model wrote for it, and by every method a score of each word for each word written."""
 
     text: str
@@ -120,16 +117,3 @@ class Translation:
             if rows
         }
         return environment().get_template("translated.html").render(made=self, images=images, summaries=self.summaries)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the page (.html) or the values (.json), whole or not at all."""
-        target = Path(path)
-        if target.suffix.lower() not in (".html", ".htm", ".json"):
-            raise InputError(f"{target} must end in .html (a page) or .json (the values).")
-        if not target.parent.is_dir():
-            raise InputError(f"There is no folder {target.parent} to write {target.name} in. Make it, or name another.")
-        as_json = target.suffix.lower() == ".json"
-        write_text(
-            target, json.dumps(self.to_record(), ensure_ascii=False, indent=1) + "\n" if as_json else self.to_html()
-        )
-        return target

@@ -70,7 +70,7 @@ EXAMPLES = {
     "interactions": "integrated_hessians(n_steps=64)",
     "challenges": "adversary(epsilon=0.05)",
 }
-LISTED = "The same list in the terminal: `attentest list {kind}`."
+LISTED = "The same list in the terminal: `attentest list {kind}`; one entry of it: `attentest list {kind} NAME`."
 
 
 def pages() -> dict[str, str]:

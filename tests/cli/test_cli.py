@@ -142,6 +142,16 @@ def test_list_lists(run, kind):
     assert run("list", *([kind] if kind else []), "--json")[0] == 0
 
 
+def test_list_says_what_one_entry_does_and_what_its_parameters_mean(run):
+    code, out, _ = run("list", "challenges", "adversary")
+    assert code == 0
+    for words in ("it is computed and proved; for more", "epsilon = 0.01", "How far the prediction may move"):
+        assert words in " ".join(out.split())
+    (entry,) = json.loads(run("list", "models", "bilstm", "--json")[1])["encoders"]
+    assert entry["words"]["hidden"].startswith("Numbers in a state")
+    fails_in_one_line(run("list", "challenges", "adversari"), "adversary")
+
+
 @pytest.mark.slow
 def test_rows_that_cannot_be_used_are_counted_and_named(run, tmp_path):
     rows = reviews(classes=("no", "yes"))

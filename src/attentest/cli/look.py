@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -68,6 +69,8 @@ KINDS = (
     *("corpora", "encoders", "attentions", "decoders", "heads", "tokenizers"),
     *("explainers", "interactions", "challenges", "presets", "papers", "runs"),
 )
+#: A link of Markdown, which leads nowhere in a terminal.
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 #: What a model is made of.
 PARTS = ("encoders", "attentions", "decoders", "heads")
 
@@ -75,6 +78,9 @@ PARTS = ("encoders", "attentions", "decoders", "heads")
 def list_(
     kind: Annotated[
         str, typer.Argument(help=f"One of {', '.join(KINDS)}, or models: {', '.join(PARTS)}. Default: all but runs.")
+    ] = "",
+    name: Annotated[
+        str, typer.Argument(help="One of these alone, with what it does and what its parameters mean: 'adversary'.")
     ] = "",
     runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
@@ -85,13 +91,18 @@ def list_(
     from attentest.catalogue import catalogue
 
     wanted = PARTS if kind == "models" else (kind,) if kind else KINDS[:-1]
-    found = {name: catalogue(name, runs) for name in wanted}
+    found = {each: catalogue(each, runs) for each in wanted}
+    if name:
+        known = [entry["name"] for entries in found.values() for entry in entries]
+        found = {each: some for each in found if (some := [e for e in found[each] if e["name"] == name])}
+        if not found:
+            raise UnknownName(f"entry of {kind}", name, known)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return
     console = Console()
-    for name, entries in found.items():
-        table = Table(title=name, title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
+    for each, entries in found.items():
+        table = Table(title=each, title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
         for entry in entries:
             reference = entry.get("reference", "")
             summary = Text(entry["summary"])
@@ -102,6 +113,19 @@ def list_(
                 reference = ""
             table.add_row(Text(entry["name"], style="bold"), summary, Text(reference))
         console.print(table)
+        if name:
+            _print_more(console, entries[0])
         if not entries:
             console.print(Text("  none yet"))
         console.print()
+
+
+def _print_more(console: Console, entry: dict[str, Any]) -> None:
+    """What an entry does, and what its parameters mean."""
+    for paragraph in filter(None, entry.get("about", "").split("\n\n")):
+        console.print(Text("\n" + _LINK.sub(r"\1", " ".join(paragraph.split()))))
+    console.print()
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for parameter, words in entry.get("words", {}).items():
+        table.add_row(Text(f"{parameter} = {entry['parameters'][parameter]!r}", style="bold"), Text(words))
+    console.print(table)

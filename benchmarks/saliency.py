@@ -13,6 +13,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import margin
 from attentest.models.copies import copies
 from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.encoders import ENCODERS
 
 Work = tuple[str, str, Callable[[], object], Callable[[], object]]
 
@@ -23,9 +24,9 @@ TEXTS = ((20, 16), (180, 4))
 class Saliency:
     """Random texts of one length, and a model that has learnt nothing."""
 
-    def __init__(self, tokens: int, count: int) -> None:
+    def __init__(self, tokens: int, count: int, encoder: str = "bilstm") -> None:
         generator = torch.Generator().manual_seed(0)
-        self.model = Classifier(Architecture(), 2000, 2, generator).eval()
+        self.model = Classifier(Architecture(ENCODERS.parse(encoder)), 2000, 2, generator).eval()
         words = torch.randint(END + 1, 2000, (count, tokens + 2), generator=generator)
         words[:, 0], words[:, -1] = START, END
         mask = (words != START) & (words != END)

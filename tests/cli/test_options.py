@@ -19,8 +19,8 @@ from attentest.data.files.to_corpus import corpus_from_files
 from attentest.errors import InputError, UnknownName
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.runs.describe import describe_run
+from attentest.runs.describe.texts import corpus_for
 from attentest.runs.describe.trained import FILES
-from attentest.runs.existing_texts import corpus_for
 from attentest.runs.options import DEFAULTS, GIVEN, OPTIONS, Options
 from attentest.studies.choices import check_choice
 
@@ -209,7 +209,7 @@ def test_every_choice_of_files_reaches_the_corpus(tmp_path: Path, monkeypatch: p
     given = {name: CASES[name][1] for name in FILES} | {"data": data, "test": data, "text_column": "text"}
     given |= {"label_column": "label", "second_column": None, "id_column": None}
     monkeypatch.setattr("attentest.runs.describe.trained.corpus_from_files", made)
-    monkeypatch.setattr("attentest.runs.existing_texts.corpus_from_files", made)
+    monkeypatch.setattr("attentest.runs.describe.texts.corpus_from_files", made)
     monkeypatch.setattr("attentest.data.files.presence.check_presence", lambda *_, **__: None)
     with pytest.raises(Stopped):
         describe_run(**given)

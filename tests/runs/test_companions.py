@@ -13,7 +13,7 @@ from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.errors import InputError, NotApplicable
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
-from attentest.runs.existing import GivenRun
+from attentest.runs.given import GivenRun
 from attentest.runs.model import train
 from attentest.store.folder import RunFolder, find_run, runs_in
 from attentest.store.summary import estimate

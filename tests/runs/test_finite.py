@@ -21,7 +21,7 @@ from attentest.report.pages.examples import examples
 from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.finite import NOT_FINITE, refuse_not_finite
 from attentest.runs.execute import execute
-from attentest.runs.existing import GivenRun
+from attentest.runs.given import GivenRun
 from attentest.runs.model import train
 from attentest.runs.run import MODEL
 from attentest.store.findings import read_findings

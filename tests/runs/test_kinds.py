@@ -7,8 +7,8 @@ from abc import ABC
 
 import pytest
 
-from attentest.runs.existing import GivenRun
 from attentest.runs.fine_tuned import FineTunedRun
+from attentest.runs.given import GivenRun
 from attentest.runs.run import Run
 from attentest.runs.trained import TrainedRun
 

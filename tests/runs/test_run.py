@@ -20,7 +20,7 @@ from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
 from attentest.runs.execute import execute
-from attentest.runs.existing import GivenRun
+from attentest.runs.given import GivenRun
 from attentest.runs.model import train
 from attentest.runs.presets import preset
 from attentest.runs.questions import Usual

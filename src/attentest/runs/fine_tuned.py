@@ -22,9 +22,9 @@ from attentest.models.huggingface.places import Places
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.safe_loading import NO_CODE, library
 from attentest.models.huggingface.site import parse_site, site_names
+from attentest.models.huggingface.texts import cut_short
 from attentest.models.network import Network
 from attentest.progress import SILENT, Progress
-from attentest.runs.existing import cut_short
 from attentest.runs.model import found_or_trained, link, train, trained_by
 from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size
 from attentest.runs.version import version_of

@@ -14,16 +14,15 @@ from attentest.data.files.new_texts import Cut, cut_like
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.models.capabilities import CutsWords
-from attentest.models.huggingface.building import build_pretrained, framed_pieces
+from attentest.models.huggingface.building import build_pretrained
 from attentest.models.huggingface.checkpoint import class_names, find_checkpoint, is_checkpoint, quietly
+from attentest.models.huggingface.texts import cut_short, described, fitting_pieces
 from attentest.models.network import Network
 from attentest.models.subject import Subject
-from attentest.runs.existing import cut_short, described
 from attentest.runs.run import CHECKPOINT, MODEL, VOCABULARY
 from attentest.store.folder import RunFolder, find_run
 from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_network, load_vocabulary
-from attentest.training.fine_tuning import refuse_long_texts
 
 __all__ = ["Loaded", "load_for"]
 
@@ -146,8 +145,7 @@ def _of_checkpoint(
     classes = class_names(found.made, found.config)
     _check_target(target, classes)
     own_tokenizer = found.tokenizer()
-    pieces = framed_pieces(own_tokenizer, vocabulary, pair=pair)
-    refuse_long_texts(found.config, own_tokenizer, pieces, split, vocabulary)
+    pieces = fitting_pieces(found.config, own_tokenizer, vocabulary, split, pair=pair)
     with quietly():
         subject = build_pretrained(found.model(), own_tokenizer, vocabulary, pair=pair, pieces=pieces)
     short = cut_short(subject, split, vocabulary)

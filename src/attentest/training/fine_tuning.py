@@ -6,23 +6,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import NotApplicable
 from attentest.models.huggingface.attending import NAME
-from attentest.models.huggingface.building import build_pretrained, framed_pieces, longest_allowed
+from attentest.models.huggingface.building import build_pretrained
 from attentest.models.huggingface.checkpoint import find_checkpoint, quietly
-from attentest.models.huggingface.pieces import Pieces
 from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.huggingface.texts import fitting_pieces
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
 
-__all__ = ["FINE_TUNING", "new_head", "refuse_long_texts", "refuse_writing", "save_checkpoint", "words_of"]
+__all__ = ["FINE_TUNING", "new_head", "refuse_writing", "save_checkpoint", "words_of"]
 
 #: As is usual for fine-tuning: few epochs, small steps, every text as often as it comes.
 FINE_TUNING = Training(
@@ -55,9 +53,7 @@ def new_head(
     """The checkpoint with a new head for the corpus's classes, to be trained."""
     found = find_checkpoint(checkpoint, new_classes=corpus.classes)
     tokenizer, pair = found.tokenizer(), corpus.task != "single"
-    pieces = framed_pieces(tokenizer, vocabulary, pair=pair)
-    for split in corpus.splits.values():
-        refuse_long_texts(found.config, tokenizer, pieces, split, vocabulary)
+    pieces = fitting_pieces(found.config, tokenizer, vocabulary, *corpus.splits.values(), pair=pair)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         # The new head draws from torch's generator.
         torch.manual_seed(seed)
@@ -77,24 +73,3 @@ def save_checkpoint(subject: Pretrained, tokenizer: Any, folder: Path) -> None:
         model.save_pretrained(folder, max_shard_size=10**15)
         tokenizer.save_pretrained(folder)
         model.set_attn_implementation(NAME)
-
-
-def refuse_long_texts(config: Any, tokenizer: Any, pieces: Pieces, split: Split, vocabulary: Vocabulary) -> None:
-    """Texts that have more pieces than the model of this configuration has places for are refused."""
-    allowed = longest_allowed(config, tokenizer)
-    if allowed is None or not len(split):
-        return
-    encoded = Encoded.of(split, vocabulary)
-    counts, size = pieces.counts.cpu().numpy(), pieces.frame.size
-    texts = [encoded.text] if encoded.second is None else [encoded.text, encoded.second]
-    sums = [np.concatenate([[0], np.cumsum(counts[values])]) for values, _ in texts]
-    lengths = sum(total[offsets[1:]] - total[offsets[:-1]] for total, (_, offsets) in zip(sums, texts, strict=True))
-    lengths = lengths + size
-    if (too_long := lengths > allowed).any():
-        words = split.lengths[~too_long].max(initial=0)
-        raise InputError(
-            f"{int(too_long.sum())} of {len(split)} texts are longer than the model takes: the longest ("
-            f"{split.ids[int(lengths.argmax())]}) has {int(lengths.max())} pieces of words, and {allowed} is the most. "
-            f"Cut them (truncate, --truncate), or leave out texts of more than "
-            f"{int(min(words, split.lengths[too_long].min() - 1))} words (max_tokens, --max-tokens)."
-        )

@@ -14,18 +14,18 @@ from attentest.data.catalog.location import data_folder
 from attentest.data.corpus import Corpus
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
-from attentest.models.huggingface.building import build_pretrained, framed_pieces, longest_allowed
+from attentest.models.huggingface.building import build_pretrained, longest_allowed
 from attentest.models.huggingface.checkpoint import fetched, find_checkpoint, is_checkpoint, load_checkpoint, quietly
 from attentest.models.huggingface.site import site_names
+from attentest.models.huggingface.texts import described, fitting_pieces
 from attentest.runs.applicable import applicable
-from attentest.runs.existing import described
 from attentest.runs.fine_tuned import FineTunedRun, Start
 from attentest.runs.options import Options
 from attentest.runs.questions import SUITED, Questions, Usual
 from attentest.runs.run import with_instances
 from attentest.store.atomic import checksum
 from attentest.tasks import TASKS
-from attentest.training.fine_tuning import FINE_TUNING, refuse_long_texts, refuse_writing, words_of
+from attentest.training.fine_tuning import FINE_TUNING, refuse_writing, words_of
 
 __all__ = ["checkpoint_folder", "describe_fine_tuned"]
 
@@ -66,10 +66,8 @@ def _refuse_long(folder: Path, corpus: Corpus) -> None:
     allowed = longest_allowed(found.config, tokenizer)
     if allowed is None or all(split.lengths.max(initial=0) <= allowed for split in corpus.splits.values()):
         return
-    vocabulary = words_of(corpus)
-    pieces = framed_pieces(tokenizer, vocabulary, pair=TASKS[corpus.task].pairs)
-    for split in corpus.splits.values():
-        refuse_long_texts(found.config, tokenizer, pieces, split, vocabulary)
+    splits, pair = corpus.splits.values(), TASKS[corpus.task].pairs
+    fitting_pieces(found.config, tokenizer, words_of(corpus), *splits, pair=pair)
 
 
 def checkpoint_folder(start: str | Path, *, hub: bool = False) -> Path:

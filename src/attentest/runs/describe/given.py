@@ -16,19 +16,19 @@ from attentest.data.corpus import Corpus, Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.custom.own_model import OwnModel, self_tested
-from attentest.models.huggingface.building import build_pretrained, framed_pieces
+from attentest.models.huggingface.building import build_pretrained
 from attentest.models.huggingface.checkpoint import class_names, find_checkpoint, fingerprint, quietly
 from attentest.models.huggingface.pieces import Pieces
+from attentest.models.huggingface.texts import cut_short, described, fitting_pieces
 from attentest.models.subject import Subject
 from attentest.runs.applicable import applicable, has_marks
+from attentest.runs.describe.texts import corpus_for, in_memory, refuse_no_texts
 from attentest.runs.describe.trained import FILES
-from attentest.runs.existing import UNTRAINED, GivenRun, cut_short, described
-from attentest.runs.existing_texts import corpus_for, in_memory, refuse_no_texts
+from attentest.runs.given import UNTRAINED, GivenRun
 from attentest.runs.options import GIVEN, OWN, Options
 from attentest.runs.questions import SUITED, Questions
 from attentest.runs.run import examined_of
 from attentest.tasks import TASKS
-from attentest.training.fine_tuning import refuse_long_texts
 
 __all__ = ["describe_checkpoint", "describe_in_memory"]
 
@@ -113,8 +113,8 @@ def _asked_of(options: Options, names: tuple[str, ...], config: Any, own_tokeniz
     split = examined_of(loaded, "test", options.seed, options.limit or 0)
     chosen = _chosen(options)
     vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
-    pieces = framed_pieces(tokenizer, vocabulary, pair=TASKS[loaded.task].pairs, prompt=prompt)
-    refuse_long_texts(config, tokenizer, pieces, split, vocabulary)
+    pair = TASKS[loaded.task].pairs
+    pieces = fitting_pieces(config, tokenizer, vocabulary, split, pair=pair, prompt=prompt)
     return _Asked(loaded, chosen, split, vocabulary, tokenizer, pieces, answers, prompt)
 
 

@@ -23,7 +23,7 @@ from attentest.models.parts.encoders import ENCODERS, NoEncoder
 from attentest.models.parts.heads import HEADS
 from attentest.runs.applicable import refuse_untrained
 from attentest.runs.describe.fine_tuned import checkpoint_folder, describe_fine_tuned
-from attentest.runs.existing import GivenRun
+from attentest.runs.given import GivenRun
 from attentest.runs.options import NEW, OPTIONS, TRAINED, TUNED, Options
 from attentest.runs.presets import Preset
 from attentest.runs.presets import preset as preset_named

@@ -8,17 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, final
 
-import numpy as np
 import torch
 
 from attentest.challenges.companions import Companion
-from attentest.data.batches import Encoded
-from attentest.data.corpus import Corpus, Split
+from attentest.data.corpus import Corpus
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import CheckpointError, NotApplicable
 from attentest.models.architecture import Architecture
-from attentest.models.huggingface.pieces import MOST
-from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import Progress
@@ -30,7 +26,7 @@ from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
 from attentest.training.checkpoints import load_network, load_vocabulary
 
-__all__ = ["UNTRAINED", "GivenRun", "cut_short", "described"]
+__all__ = ["UNTRAINED", "GivenRun"]
 
 UNTRAINED = (
     "other models like this one would have to be trained, and a model that is given is taken as it is. To train them, "
@@ -105,24 +101,3 @@ class GivenRun(Run):
         if isinstance(self.subject, torch.nn.Module):
             self.subject.to(device).eval()
         return self, cast("Network", self.subject), self.vocabulary
-
-
-def described(subject: Pretrained) -> str:
-    """The model's class and size in a few words."""
-    kinds = [
-        (kind or "attention", [p for p in subject.places.places if p.kind == kind]) for kind in subject.places.kinds
-    ]
-    sizes = "; ".join(f"{kind} in {len(places)} layers of {places[0].heads} heads" for kind, places in kinds)
-    return f"{type(subject.model).__name__} ({sizes})"
-
-
-def cut_short(subject: Pretrained, split: Split, vocabulary: Vocabulary) -> str:
-    """How many texts have words of more pieces than are read, in words; "" where none has."""
-    encoded = Encoded.of(split, vocabulary)
-    is_cut = np.isin(np.arange(len(vocabulary)), subject.pieces.cut)
-    concerned = np.zeros(len(split), dtype=bool)
-    for values, offsets in (text for text in (encoded.text, encoded.second) if text is not None):
-        total = np.concatenate([[0], np.cumsum(is_cut[values])])
-        concerned |= total[offsets[1:]] > total[offsets[:-1]]
-    cut = int(concerned.sum())
-    return f"{cut} texts have words of more than {MOST} pieces, read by the first {MOST}" if cut else ""

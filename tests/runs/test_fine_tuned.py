@@ -304,7 +304,9 @@ def test_from_the_command_line(checkpoint: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_not_for_checkpoints_is_refused_before_any_training(checkpoint: Path) -> None:
-    with pytest.raises(NotApplicable, match="'gating' does not apply: the attention of this model cannot be given"):
+    with pytest.raises(
+        NotApplicable, match="'gating' does not apply: this is for models whose attention can be given other states"
+    ):
         made_up_run(checkpoint, challenges=["gating"])
     with pytest.raises(NotApplicable, match=r"layers=.9.*: this model has 3 layers"):
         made_up_run(checkpoint, challenges=["knockout(layers='9')"])

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.catalog.test_cleaning import Given, counts, on_this_machine, written
 
-from attentest.data.corpora.cad_imdb import CADIMDB, edits
+from attentest.data.corpora.cad_imdb import CADIMDB
+from attentest.data.corpora.cad_snli import edited
 from attentest.errors import InputError
 
 TSV = 'Sentiment\tText\tbatch_id\nNegative\tLong, boring.\t4\nPositive\t"Long, ""fine""."\t4\n'
@@ -65,10 +66,10 @@ def test_half_a_pair_is_refused() -> None:
 
 @given(WORDS, WORDS)
 def test_what_is_kept_is_the_same_on_both_sides(before: list[str], after: list[str]) -> None:
-    first, second = edits(before, after)
-    kept = [word for word, flag in zip(before, first, strict=True) if not flag]
-    assert kept == [word for word, flag in zip(after, second, strict=True) if not flag]
-    assert edits(before, before) == ([False] * len(before), [False] * len(before))
+    lost, gained = edited(before, after)
+    kept = [word for place, word in enumerate(before) if place not in lost]
+    assert kept == [word for place, word in enumerate(after) if place not in gained]
+    assert edited(before, before) == (set(), set())
 
 
 @pytest.mark.corpora

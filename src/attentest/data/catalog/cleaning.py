@@ -130,10 +130,10 @@ class Limits:
         counted(left_out, split, long, f"{high} tokens or more")
 
 
-def counted(left_out: list[str], split: str, count: int, why: str) -> None:
+def counted(left_out: list[str], split: str, count: int, why: str, noun: str = "text") -> None:
     """Note that so many texts of a split were left out, unless none was."""
     if count:
-        left_out.append(f"{split}: {count} {'text' if count == 1 else 'texts'} left out: {why}")
+        left_out.append(f"{split}: {count:,} {noun}{'' if count == 1 else 's'} left out: {why}")
 
 
 # ── orders and splits ──

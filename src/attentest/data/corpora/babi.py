@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from attentest.data.catalog.cleaning import counted
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
-from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import found, lines
 from attentest.data.corpora.words import Words
 from attentest.data.sources.archive import Archive
@@ -137,7 +137,8 @@ class Babi(Declared, ABC):
             if not self.final_marks:
                 tokens, marks, question = tokens[:-1], marks[:-1], question[:-1]
             yield Instance(row["id"], tokens, index[row["answer"]], second=question, rationale=marks)
-        left_out += left_out_lines(split, "question", reasons)
+        for why, count in reasons.items():
+            counted(left_out, split, count, why, "question")
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from attentest.data.catalog.cleaning import cleaned, csv_records, shuffled
+from attentest.data.corpora.cad_snli import edited
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found
 from attentest.data.sources.archive import Archive
@@ -86,20 +86,12 @@ class CADIMDB(Declared):
         for name, pair in pairs.items():
             if set(pair) != {"original", "revised"}:
                 raise InputError(f"Pair {name!r} has {' and '.join(sorted(pair))}: it needs an original and a revised.")
-            flags = edits(pair["original"][1], pair["revised"][1])
-            for version, marked in zip(("original", "revised"), flags, strict=True):
+            changed = edited(pair["original"][1], pair["revised"][1])
+            for version, places in zip(("original", "revised"), changed, strict=True):
                 row, tokens = pair[version]
                 if self.version in ("both", version):
+                    marked = [place in places for place in range(len(tokens))]
                     yield Instance(row["id"], tokens, row["label"], rationale=marked)
-
-
-def edits(before: Sequence[str], after: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """For each token of either text: is it missing from the other, in the longest common runs?"""
-    flags = [True] * len(before), [True] * len(after)
-    for first, second, size in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
-        flags[0][first : first + size] = [False] * size
-        flags[1][second : second + size] = [False] * size
-    return flags
 
 
 def _reviews(path: Path) -> Iterator[Row]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from attentest.data.catalog.cleaning import counted
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
-from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import lines
 from attentest.errors import InputError
 from attentest.tasks import TaskName
@@ -85,7 +85,8 @@ class CNN(Declared):
                 )
                 named = sorted(index[entity] for entity in index.keys() & set(context))
                 yield Instance(row["id"], context, index[row["answer"]], second=question, candidates=named)
-        left_out += left_out_lines(split, "question", reasons)
+        for why, count in reasons.items():
+            counted(left_out, split, count, why, "question")
 
 
 def _folder(folder: Path, name: str) -> Path:

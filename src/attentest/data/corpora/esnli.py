@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from attentest.data.catalog.cleaning import counted
 from attentest.data.corpora.declared import Expected, Instance, Prepared, Row, Rows
-from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import csv_rows, found
 from attentest.data.corpora.pairs import CLASSES, Pairs
 from attentest.data.sources.archive import Archive
@@ -82,7 +82,8 @@ class ESNLI(Pairs):
     def _split(self, split: str, rows: Iterable[Row], left_out: list[str]) -> Iterator[Instance]:
         unreadable = Counter[str]()
         yield from self.instances(split, rows, left_out, lambda row: self._marks(row, unreadable))
-        left_out += left_out_lines(split, "highlighting", unreadable)
+        for why, count in unreadable.items():
+            counted(left_out, split, count, why, "highlighting")
 
     def _marks(self, row: Row, unreadable: Counter[str]) -> set[int]:
         votes, voters = Counter[int](), 0

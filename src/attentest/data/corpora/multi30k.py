@@ -11,8 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from attentest.data.catalog.cleaning import counted
 from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
-from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.official_files import found, lines
 from attentest.data.corpora.parallel import CLASSES, Parallel, check_subwords, sentence_pairs
 from attentest.data.sources.archive import Archive
@@ -155,7 +155,8 @@ class Multi30kAligned(Declared):
                 links = _of_pieces(links, subwords.spans(english), subwords.spans(german))
                 source, target = subwords.segment(english), subwords.segment(german)
                 yield Instance(row["id"], source, 0, target=target, alignment=links)
-        left_out += left_out_lines(split, "pair", reasons)
+        for why, count in reasons.items():
+            counted(left_out, split, count, why, "pair")
 
 
 def _of_pieces(links: Iterable[str], source: Sequence[range], target: Sequence[range]) -> list[str]:

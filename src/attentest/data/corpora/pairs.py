@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from attentest.data.catalog.cleaning import counted
 from attentest.data.corpora.declared import Declared, Instance, Row
-from attentest.data.corpora.left_out import left_out_lines
 from attentest.data.corpora.words import Words
 from attentest.errors import InputError
 from attentest.tasks import TaskName
@@ -70,4 +70,5 @@ class Pairs(Declared, ABC):
                 second=words.tokens(row[self.query]),
                 rationale=rationale,
             )
-        left_out += left_out_lines(split, "pair", reasons)
+        for why, count in reasons.items():
+            counted(left_out, split, count, why, "pair")

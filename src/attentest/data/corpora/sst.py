@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from attentest.data.corpora import treebank
-from attentest.data.corpora.declared import Declared, Expected, Instance, Prepared, Row, Rows
+from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
 from attentest.data.sources.source import Source
 from attentest.errors import InputError
 
@@ -52,12 +52,11 @@ class SentimentTreebank(Declared, ABC):
 
     def prepare(self, rows: Rows) -> Prepared:
         """The three official splits, cleaned and filtered."""
-        splits: dict[str, Iterable[Instance]] = {}
         left_out: list[str] = []
-        for split in self.splits:
-            sentences = map(self._cleaned, rows(split))
-            splits[split], lines = treebank.kept(sentences, self.more_than, self.drop_longest, split)
-            left_out += lines
+        splits = {
+            split: treebank.kept(split, map(self._cleaned, rows(split)), self.more_than, self.drop_longest, left_out)
+            for split in self.splits
+        }
         return Prepared(splits, self.classes, treebank.PREPARATION, left_out, rationale="human")
 
     @abstractmethod

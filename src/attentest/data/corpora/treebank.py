@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attentest.data.catalog.cleaning import shuffled
+from attentest.data.catalog.cleaning import counted, shuffled
 from attentest.data.corpora.declared import Instance, Row
 from attentest.data.corpora.official_files import found, lines
 from attentest.data.sources.archive import Archive
@@ -118,23 +118,18 @@ def _phrase_marks(row: Row) -> list[bool]:
 
 
 def kept(
-    sentences: Iterable[Sentence], more_than: int, drop_longest: bool, split: str
-) -> tuple[Sequence[Instance], list[str]]:
-    """The labelled sentences inside the limits, in an order that tells nothing of the label; what was left out."""
+    split: str, sentences: Iterable[Sentence], more_than: int, drop_longest: bool, left_out: list[str]
+) -> Sequence[Instance]:
+    """The labelled sentences inside the limits, in an order that tells nothing of the label."""
     every = list(sentences)
     polar = [sentence for sentence in every if sentence.label is not None]
     longest = max((len(sentence.tokens) for sentence in polar), default=0)
     limit = longest if drop_longest else longest + 1
     long_enough = [sentence for sentence in polar if len(sentence.tokens) > more_than]
     inside = [sentence for sentence in long_enough if len(sentence.tokens) < limit]
-    said = [
-        f"{split}: {count} {'sentence' if count == 1 else 'sentences'} left out: {reason}"
-        for count, reason in (
-            (len(every) - len(polar), "neutral"),
-            (len(polar) - len(long_enough), f"{more_than} tokens or fewer" if more_than else "no tokens"),
-            (len(long_enough) - len(inside), f"{longest} tokens, the longest"),
-        )
-        if count
-    ]
+    short = f"{more_than} tokens or fewer" if more_than else "no tokens"
+    counted(left_out, split, len(every) - len(polar), "neutral", "sentence")
+    counted(left_out, split, len(polar) - len(long_enough), short, "sentence")
+    counted(left_out, split, len(long_enough) - len(inside), f"{longest} tokens, the longest", "sentence")
     ordered = sorted(inside, key=lambda sentence: shuffled(sentence.id))
-    return [Instance(s.id, s.tokens, int(s.label or 0), rationale=s.rationale) for s in ordered], said
+    return [Instance(s.id, s.tokens, int(s.label or 0), rationale=s.rationale) for s in ordered]

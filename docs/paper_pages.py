@@ -10,14 +10,13 @@ from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.outcome_files import committed
 from attentest.papers.outcomes import Outcome
-from attentest.report.claims.view import View
+from attentest.report.claims.view import MARKS, View
 
 __all__ = ["papers"]
 
 GENERATED = Path(__file__).parent / "reference" / "generated"
 #: A page's links are those that lead on from the paper's folder.
 INCLUDED = "```{{include}} {path}\n:relative-docs: ../\n:relative-images:\n```"
-MARKS = {"agrees": "✓", "differs": "✗", "unsettled": "?"}
 
 
 def papers() -> dict[str, str]:
@@ -79,7 +78,7 @@ def _ours(outcome: Outcome, view: View) -> str:
 
 
 def _mark(outcome: Outcome) -> str:
-    return f"{MARKS[outcome.status]}{'' if outcome.like_for_like else ' ≠'}"
+    return f"{MARKS[outcome.status][0]}{'' if outcome.like_for_like else ' ≠'}"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

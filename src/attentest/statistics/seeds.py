@@ -107,25 +107,6 @@ class Share:
         return 1 - min(self._ends)
 
     @property
-    def words(self) -> str:
-        """The share with its interval, or that there is no loss it could be a share of."""
-        if not self.lost:
-            return "an unknown share"
-        low = "below -100" if self.low < -1 else f"{100 * self.low:.0f}"
-        return f"{100 * self.value:.0f} % [{low}, {100 * self.high:.0f}]".replace("-", "−")
-
-    @property
-    def meaning(self) -> str:
-        """What becomes of most of the loss; the whole interval decides."""
-        if not self.lost:
-            return "whether anything is lost is open"
-        if self.low > 0.5:
-            return "most of the paper's loss vanishes, and that part is about wiring"
-        if self.high < 0.5:
-            return "most of the paper's loss stays, and that part is about attention"
-        return "whether most of the paper's loss vanishes is open"
-
-    @property
     def _ends(self) -> tuple[float, float]:
         """The ends for the ratio; with the fewer degrees of freedom of the two, which errs on the wide side."""
         if not self.lost:

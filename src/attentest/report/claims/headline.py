@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.papers.headline import Headline, Row
+from attentest.papers.headline_in_words import sentences
 from attentest.readings.text import visible
 from attentest.statistics.seeds import OverSeeds
 
@@ -59,7 +60,7 @@ class HeadlineView:
     @property
     def sentences(self) -> list[str]:
         """What the numbers mean."""
-        return self.headline.sentences()
+        return sentences(self.headline)
 
     @property
     def groups(self) -> Iterator[tuple[str, list[Row]]]:

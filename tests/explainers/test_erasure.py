@@ -13,7 +13,7 @@ from attentest.explainers.erasure import ERASURES, erased
 from attentest.measures.chance import uniforms
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
-from attentest.models.shared_work.words import reader_of, words_of
+from attentest.models.shared_work.same_words import distinct_words, reader_of
 from attentest.models.wrappers.shifted import Shifted
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
@@ -162,7 +162,7 @@ def test_a_subject_that_is_not_known_is_read_alike(mode):
 def test_texts_of_words_are_read_as_texts(encoder):
     _, model, batch, reading, _ = made(encoder, 3)
     with torch.no_grad():
-        words, index = words_of(model, batch)
+        words, index = distinct_words(model, batch)
         assert len(words) < index.numel()
         assert torch.equal(words[index], model.embed(batch))
         assert torch.allclose(reader_of(model, words)(batch, index), reading.logits, atol=1e-5)

@@ -22,7 +22,7 @@ from attentest.models.architecture import QUERIES, Architecture
 from attentest.models.parts.attention import Random, masked_softmax
 from attentest.models.parts.encoders import BiGRU, BiLSTM, Convolution
 from attentest.models.parts.heads import Joint, JointTanh, Softmax
-from attentest.models.shared_work.words import reader_of, words_of
+from attentest.models.shared_work.same_words import distinct_words, reader_of
 from attentest.models.subject import AffineReading, DecodedReading
 
 ENCODERS = ("bilstm(hidden=6)", "bigru(hidden=6)", "convolution(filters=4)", "average(hidden=8)", "none")
@@ -245,7 +245,7 @@ def test_erased_texts_are_read_with_their_own_second_texts():
     batch = whole(encoded)
     rows = torch.tensor([3, 1, 3, 0, 1, 3])
     with torch.no_grad():
-        words, index = words_of(model, batch[rows])
+        words, index = distinct_words(model, batch[rows])
         shared = reader_of(model, words)(batch[rows], index)
         assert torch.allclose(shared, model.read(batch).logits[rows], atol=1e-5)
 

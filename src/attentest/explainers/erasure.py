@@ -19,7 +19,7 @@ from attentest.data.sentence_rows import Sentences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
-from attentest.models.shared_work.words import Reader, reader_of, words_of
+from attentest.models.shared_work.same_words import Reader, distinct_words, reader_of
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["ERASURES", "Known", "check_erasure", "erased"]
@@ -101,7 +101,7 @@ def erased(
 
 def _read(subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, mode: str) -> Float64[Tensor, "set class"]:
     """The logits of these rows' texts with only the chosen tokens left."""
-    words, index = words_of(subject, batch)
+    words, index = distinct_words(subject, batch)
     if mode == "delete":
         here = torch.arange(chosen.shape[-1], device=chosen.device) < batch.text.lengths[:, None]
         left = chosen | (here & ~batch.mask)[row]

@@ -26,6 +26,7 @@ __all__ = [
     "CutsWords",
     "Generates",
     "GeneratesInLayers",
+    "HoldsAttention",
     "Layered",
     "Randomisable",
     "ReadsMany",
@@ -58,6 +59,16 @@ class ReadsMany(Protocol):
         self, batch: Batch, words: Float[Tensor, "word embedding"], index: Int[Tensor, "batch position"]
     ) -> Float[Tensor, "batch class"]:
         """The logits of every text, with the embedding ``words[index]`` at each position."""
+
+
+@runtime_checkable
+class HoldsAttention(Protocol):
+    """A subject whose rereading has no gradient at the embeddings, and that holds its attention by itself."""
+
+    def under_own_attention(
+        self, batch: Batch, rows: Int[Tensor, " point"], embeddings: Float[Tensor, "point position embedding"]
+    ) -> Float[Tensor, "point class"]:
+        """The logits of texts at other embeddings, every attention held at what it is for the text as it stands."""
 
 
 @runtime_checkable

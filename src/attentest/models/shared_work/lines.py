@@ -9,30 +9,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch
+from attentest.models.capabilities import HoldsAttention
 from attentest.models.copies import copies
 from attentest.models.networks.classifier import Classifier, is_shareable
 from attentest.models.parts.encoders import AverageNetwork, BiLSTMNetwork, Cell, ConvolutionNetwork
 from attentest.models.shared_work.recurrence import recurrence
 from attentest.models.subject import Subject
 
-__all__ = ["HoldsAttention", "Line", "line_through"]
-
-
-@runtime_checkable
-class HoldsAttention(Protocol):
-    """A subject whose rereading has no gradient at the embeddings, and that holds its attention by itself."""
-
-    def under_own_attention(
-        self, batch: Batch, rows: Int[Tensor, " point"], embeddings: Float[Tensor, "point position embedding"]
-    ) -> Float[Tensor, "point class"]:
-        """The logits of texts at other embeddings, every attention held at what it is for the text as it stands."""
+__all__ = ["Line", "line_through"]
 
 
 class Line(ABC):

@@ -20,14 +20,16 @@ from attentest.models.parts.bidirectional import reversal
 from attentest.models.parts.encoders import AverageNetwork, BiLSTMNetwork, Cell, EncoderNetwork
 from attentest.models.subject import Subject
 
-__all__ = ["Reader", "reader_of", "words_of"]
+__all__ = ["Reader", "distinct_words", "reader_of"]
 
 #: Texts given as indices into the words, one for each position of the batch, to logits.
 Reader = Callable[[Batch, Int[Tensor, "batch position"]], Float[Tensor, "batch class"]]
 States = Callable[[Tensor, Tensor], Tensor]
 
 
-def words_of(subject: Subject, batch: Batch) -> tuple[Float[Tensor, "word embedding"], Int[Tensor, "batch position"]]:
+def distinct_words(
+    subject: Subject, batch: Batch
+) -> tuple[Float[Tensor, "word embedding"], Int[Tensor, "batch position"]]:
     """The different embeddings of a batch, and which of them stands at each position."""
     if is_shareable(subject):
         tokens, index = batch.text.tokens.unique(return_inverse=True)

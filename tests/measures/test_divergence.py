@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
-from scipy.stats import entropy
 
 from attentest.measures.divergence import (
     LN2,
     jensen_shannon,
-    kullback_leibler,
     sparse_jensen_shannon,
     total_variation,
     xlogx,
@@ -41,10 +39,9 @@ def slow_jensen_shannon(p: list[float], q: list[float]) -> float:
 
 
 @given(COUNTS)
-def test_all_three_are_what_their_definitions_say(counts: np.ndarray) -> None:
+def test_both_are_what_their_definitions_say(counts: np.ndarray) -> None:
     p, q = distributions(counts)
     first, second = p.tolist(), q.tolist()
-    assert float(kullback_leibler(p, q)) == pytest.approx(slow_kullback_leibler(first, second), abs=1e-14)
     assert float(jensen_shannon(p, q)) == pytest.approx(slow_jensen_shannon(first, second), abs=1e-14)
     assert float(total_variation(p, q)) == pytest.approx(
         sum(abs(a - b) for a, b in zip(first, second, strict=True)) / 2, abs=1e-14
@@ -54,7 +51,6 @@ def test_all_three_are_what_their_definitions_say(counts: np.ndarray) -> None:
 @given(COUNTS)
 def test_scipy_agrees(counts: np.ndarray) -> None:
     p, q = distributions(counts)
-    assert float(kullback_leibler(p, q)) == pytest.approx(entropy(p, q), abs=1e-12)
     assert float(jensen_shannon(p, q)) == pytest.approx(jensenshannon(p, q) ** 2, abs=1e-12)
 
 
@@ -73,7 +69,6 @@ def test_disjoint_distributions_are_ln_2_and_1_apart() -> None:
     p, q = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.0, 0.0, 1.0])
     assert float(jensen_shannon(p, q)) == LN2
     assert float(total_variation(p, q)) == 1
-    assert float(kullback_leibler(p, q)) == math.inf
 
 
 def test_the_smallest_positive_number_does_not_break_the_logarithm() -> None:
@@ -83,7 +78,7 @@ def test_the_smallest_positive_number_does_not_break_the_logarithm() -> None:
 
 def test_leading_axes_broadcast_and_the_result_is_float64() -> None:
     p, q = torch.rand(4, 1, 3).softmax(-1), torch.rand(2, 3).softmax(-1)
-    for measure in (kullback_leibler, jensen_shannon, total_variation):
+    for measure in (jensen_shannon, total_variation):
         value = measure(p, q)
         assert value.shape == (4, 2)
         assert value.dtype == torch.float64

@@ -11,7 +11,6 @@ from torch import Tensor
 __all__ = [
     "LN2",
     "jensen_shannon",
-    "kullback_leibler",
     "sparse_jensen_shannon",
     "total_variation",
     "xlogx",
@@ -19,14 +18,6 @@ __all__ = [
 
 LN2 = math.log(2.0)
 """The largest Jensen–Shannon divergence."""
-
-
-def kullback_leibler(
-    p: Float[Tensor, "*#batch outcome"], q: Float[Tensor, "*#batch outcome"]
-) -> Float[Tensor, "*batch"]:
-    """KL(p ‖ q) = Σ p ln(p / q), infinite where q misses an outcome of p."""
-    p, q = p.double(), q.double()
-    return (torch.xlogy(p, p) - torch.xlogy(p, q)).sum(-1).clamp(min=0.0)
 
 
 def jensen_shannon(p: Float[Tensor, "*#batch outcome"], q: Float[Tensor, "*#batch outcome"]) -> Float[Tensor, "*batch"]:

@@ -13,7 +13,6 @@ from tests.measures.ragged import Ragged, noise_like, padded, ragged, real
 
 from attentest.measures.adversary import strongest
 from attentest.measures.adversary.strongest import (
-    diverse_adversaries,
     slab_adversary,
     strongest_adversary,
     unconstrained_divergence,
@@ -268,23 +267,3 @@ def test_long_texts_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None
     whole = strongest_adversary(weights, z, batch.mask, 0.01)
     monkeypatch.setattr(strongest, "PAIRS_AT_ONCE", 1)
     assert torch.equal(strongest_adversary(weights, z, batch.mask, 0.01).divergence, whole.divergence)
-
-
-@pytest.mark.slow
-@given(SEEDS)
-@settings(max_examples=40)
-def test_diverse_adversaries_share_no_token_and_come_best_first(seed: int) -> None:
-    batch, z = instance(seed)
-    found = diverse_adversaries(batch.weights, z, batch.mask, 0.05, k=4)
-    best = strongest_adversary(batch.weights, z, batch.mask, 0.05)
-    assert torch.equal(found.divergence[:, 0], best.divergence)
-    assert ((found.weights > 0).sum(1) <= 1).all()
-    for row in range(len(z)):
-        reached = found.divergence[row][~found.divergence[row].isnan()]
-        assert (reached.diff() <= 1e-12).all()
-        assert (found.weights[row, len(reached) :] == 0).all()
-        # Jain & Wallace's eq. 2 with k adversaries is at most the bound.
-        if len(reached) == 4:
-            pairs = [jensen_shannon(a, b) for a, b in itertools.combinations(found.weights[row], 2)]
-            assert [float(p) for p in pairs] == pytest.approx([LN2] * 6)
-            assert float(reached.sum() + sum(pairs) / 12) <= float(found.bound[row]) + 1e-12

@@ -18,8 +18,6 @@ from attentest.measures.packing import by_length, positions
 
 __all__ = [
     "Adversary",
-    "Diverse",
-    "diverse_adversaries",
     "normalised",
     "slab_adversary",
     "strongest_adversary",
@@ -43,14 +41,6 @@ class Adversary(NamedTuple):
     second: Int[Tensor, " batch"]
     share: Float[Tensor, " batch"]
     unconstrained: Float[Tensor, " batch"]
-
-
-class Diverse(NamedTuple):
-    """Adversaries on disjoint tokens, and a bound on what any k could reach in Jain & Wallace's eq. 2."""
-
-    divergence: Float[Tensor, "batch k"]
-    weights: Float[Tensor, "batch k token"]
-    bound: Float[Tensor, " batch"]
 
 
 class _Vertex(NamedTuple):
@@ -89,26 +79,6 @@ def slab_adversary(
         vertex.share,
         unconstrained=unconstrained_divergence(weights, mask),
     )
-
-
-def diverse_adversaries(
-    weights: Float[Tensor, "batch token"],
-    margins: Float[Tensor, "batch token"],
-    mask: Bool[Tensor, "batch token"],
-    epsilon: float,
-    k: int = 5,
-) -> Diverse:
-    """The best vertex, then the best without its tokens, and so on: mutual JSD is ln 2 (Jain & Wallace eq. 2)."""
-    low, high = _slab(weights, margins, mask, epsilon)
-    alpha, z, free = normalised(weights, mask), margins.double(), mask
-    divergences, mixtures = [], []
-    for _ in range(k):
-        vertex = _best_vertex(alpha, z, free, low, high)
-        divergences.append(vertex.divergence)
-        mixtures.append(_mixture(vertex, alpha))
-        free = free & (mixtures[-1] == 0)
-    divergence = torch.stack(divergences, 1)
-    return Diverse(divergence, torch.stack(mixtures, 1), bound=k * divergence[:, 0] + LN2 / 2)
 
 
 def normalised(

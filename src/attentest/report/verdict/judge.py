@@ -13,6 +13,7 @@ from attentest.errors import StorageError
 from attentest.readings.line import Line
 from attentest.readings.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.registry import name_in_words
+from attentest.report.results import results_of
 from attentest.report.verdict.lines import lines_of
 from attentest.report.verdict.missing import failures, left_out
 from attentest.report.verdict.next_steps import next_steps
@@ -32,7 +33,7 @@ from attentest.report.verdict.weighing import (
 )
 from attentest.store.folder import RunFolder
 from attentest.store.summary import sentences_of
-from attentest.tasks import TEXTS, Wording, task_of, wording_of
+from attentest.tasks import TEXTS, Wording, task_of
 
 __all__ = ["goals_of", "headline_of", "judge", "the_one_reason", "why_not_unique", "words_that_mattered"]
 
@@ -58,13 +59,13 @@ RUN_ALL = "run the audit without naming challenges (--challenge)."
 
 def judge(run: RunFolder) -> Verdict:
     """The verdict on a finished run."""
-    name = run.named("instances")
-    if name is None:
+    results = results_of(run)
+    if "instances" not in results.found:
         raise StorageError(f"{run.path} has no finished findings yet. Run the same audit again to complete it.")
-    fields = run.record["fields"]
-    wording, lines = wording_of(fields), tuple(lines_of(run))
+    fields, wording, bad = results.fields, results.wording, failed(results.found.get("certificates"))
+    lines = tuple(lines_of(run, results, bad))
     weighed, goals = weigh(lines), goals_of(lines, wording)
-    sentences = sentences_of(run.findings(name).table)
+    sentences = sentences_of(results.found["instances"].table)
     closing = _closing(lines, weighed, goals, 0 if sentences is None else len(set(sentences.tolist())), wording)
     also = tuple(also_measured(run, {line.findings for line in lines}))
     limits = (
@@ -74,9 +75,9 @@ def judge(run: RunFolder) -> Verdict:
         *((FORCED, TOGETHER) if task_of(fields).writes else ()),
     )
     headline = headline_of(goals, weighed, fields.get("challenges"), wording)
-    bad = _failed_checks(run)
-    steps = tuple(next_steps(lines, goals, weighed, fields, wording, bad))
-    return Verdict(headline, lines, goals, closing, limits, also, steps, bad)
+    named = tuple(sorted(map(name_in_words, bad)))
+    steps = tuple(next_steps(lines, goals, weighed, fields, wording, named))
+    return Verdict(headline, lines, goals, closing, limits, also, steps, named)
 
 
 def goals_of(lines: tuple[Line, ...], wording: Wording = TEXTS) -> tuple[Goal, Goal, Goal]:
@@ -91,12 +92,6 @@ def goals_of(lines: tuple[Line, ...], wording: Wording = TEXTS) -> tuple[Goal, G
         why_open(check, lines, DEPENDENCE, wording),
         why_open(one, lines, (*DEPENDENCE, "adversary"), wording),
     )
-
-
-def _failed_checks(run: RunFolder) -> tuple[str, ...]:
-    """The explainers whose own check failed, as people call them."""
-    name = run.named("certificates")
-    return tuple(sorted(map(name_in_words, failed(None if name is None else run.findings(name)))))
 
 
 def _open(said: Sequence[str]) -> Open:

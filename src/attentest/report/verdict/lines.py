@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attentest.challenges import READINGS
-from attentest.challenges.certificates.checks import failed
 from attentest.readings.line import Line, Settling
 from attentest.readings.reading import Results
 from attentest.readings.thresholds import settling_of
 from attentest.registry import name_in_words
-from attentest.report.results import read, results_of
+from attentest.report.results import read
 from attentest.store.folder import RunFolder
 
 __all__ = ["lines_of"]
@@ -23,10 +22,8 @@ ARGUMENT = (
 )
 
 
-def lines_of(run: RunFolder) -> Iterator[Line]:
-    """Every line this run's findings allow, in the order of the argument."""
-    results = results_of(run)
-    bad = failed(results.found.get("certificates"))
+def lines_of(run: RunFolder, results: Results, bad: frozenset[str]) -> Iterator[Line]:
+    """Every line that a run's results allow, in the order of the argument; ``bad`` explainers failed their check."""
     for line in sorted(_lines(results), key=lambda line: _place(line.key)):
         file = run.named(line.findings) or ""
         yield _counted(replace(line, findings=file, settling=line.settling or _settling(line)), bad)

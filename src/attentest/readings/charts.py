@@ -6,6 +6,7 @@ Every number drawn (bins, medians, intervals) is computed from all judged rows. 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -39,8 +40,10 @@ __all__ = [
     "Columns",
     "Palette",
     "Rows",
+    "curve",
     "data_of",
     "histogram_steps",
+    "image",
     "interval_chart",
     "interval_of_estimate",
     "judged_columns",
@@ -125,6 +128,11 @@ def svg(chart: alt.TopLevelMixin) -> str:
     return DOT.sub(lambda m: f'<circle cx="{float(m[1]):.1f}" cy="{float(m[2]):.1f}" r="{m[3]}"', text)
 
 
+def image(chart: alt.TopLevelMixin) -> str:
+    """The chart as an address that a page can hold."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg(chart).encode()).decode()
+
+
 def styled(chart: Any) -> Any:
     """The chart in the look of all charts."""
     return chart.properties(config=THEME)
@@ -162,6 +170,15 @@ def histogram_steps(values: np.ndarray, edges: np.ndarray, name: str) -> Rows:
     """The outline of a histogram of shares, one row for each edge."""
     shares = [*(np.histogram(values, edges)[0] / max(len(values), 1)), 0.0]
     return [{"x": x, "share": y, "class": name} for x, y in zip(edges.tolist(), shares, strict=True)]
+
+
+def curve(base: alt.Chart, y: alt.Y, *, line: bool = True) -> list[alt.Chart]:
+    """A dot with its interval for every row of ``base``, joined by a line."""
+    return [
+        *([base.mark_line(strokeWidth=1.8).encode(y)] if line else []),
+        base.mark_rule(strokeWidth=2.2).encode(alt.Y("low:Q"), alt.Y2("high:Q")),
+        base.mark_circle(size=62, opacity=1).encode(y),
+    ]
 
 
 def reference_line(axis: str, value: float, label: str) -> alt.LayerChart:

@@ -8,7 +8,7 @@ import altair as alt
 import pyarrow.compute as pc
 
 from attentest.challenges.layers.reading import DIRECTIONS
-from attentest.readings.charts import COLOURS, MUTED, THEME
+from attentest.readings.charts import COLOURS, MUTED, curve, styled
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import estimate
 
@@ -48,8 +48,6 @@ def layers_curve(layers: Findings) -> alt.LayerChart:
     drawn_layers = [
         start.mark_rule(color=MUTED, strokeDash=[4, 3]).encode(y),
         start.mark_text(**named).encode(y),
-        base.mark_line(strokeWidth=1.8).encode(y),
-        base.mark_rule(strokeWidth=2.2).encode(alt.Y("low:Q"), alt.Y2("high:Q")),
-        base.mark_circle(size=62, opacity=1).encode(y),
+        *curve(base, y),
     ]
-    return alt.layer(*drawn_layers, width=360, height=250).properties(config=THEME)
+    return styled(alt.layer(*drawn_layers, width=360, height=250))

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pyarrow.compute as pc
 
-from attentest.readings.charts import COLOURS, MUTED, PALE, THEME
+from attentest.readings.charts import COLOURS, MUTED, PALE, curve, styled
 from attentest.readings.text import visible
 from attentest.registry import name_in_words
 from attentest.store.findings import Findings, Measure
@@ -55,11 +55,9 @@ def randomisation_curve(randomisation: Findings) -> alt.LayerChart:
     nothing = alt.Chart(alt.Data(values=[{"value": 0}])).mark_rule(color=PALE, strokeDash=[4, 3]).encode(y)
     layers = [
         nothing,
-        *([base.mark_line(strokeWidth=1.8).encode(y)] if cascade else []),
-        base.mark_rule(strokeWidth=2.2).encode(alt.Y("low:Q"), alt.Y2("high:Q")),
-        base.mark_circle(size=62, opacity=1).encode(y),
+        *curve(base, y, line=cascade),
     ]
-    return alt.layer(*layers, width=360, height=250).properties(config=THEME)
+    return styled(alt.layer(*layers, width=360, height=250))
 
 
 def _stage(layer: str, step: int, cascade: bool) -> str:

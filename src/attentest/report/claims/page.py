@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attentest.readings.charts import svg
+from attentest.readings.charts import image
 from attentest.report.claims.figures import PaperFigure, drawn, scatter
 from attentest.report.claims.headline import HeadlineView
 from attentest.report.claims.view import MARKS, View
@@ -42,22 +41,18 @@ def claims_page(
             came_from=came_from,
             headline=headline,
             figures=[
-                {"about": one, "image": _image(one.draw()), "narrow": _image(one.draw(columns=1))} for one in figures
+                {"about": one, "image": image(one.draw()), "narrow": image(one.draw(columns=1))} for one in figures
             ],
             figure_rates=view.rates(view.figures),
             direction_rates=view.rates(view.directions),
             directions=_directions(view),
             tables=[(name, outcomes, view.rates(outcomes)) for name, outcomes in view.tables.items()],
             points=sum(map(len, panels.values())),
-            image=_image(scatter(view)) if panels else None,
-            narrow=_image(scatter(view, columns=1)) if panels else None,
+            image=image(scatter(view)) if panels else None,
+            narrow=image(scatter(view, columns=1)) if panels else None,
             made=_made(view),
         )
     )
-
-
-def _image(chart: Any) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg(chart).encode()).decode()
 
 
 def _directions(view: View) -> list[tuple[Any, list[Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -106,13 +105,12 @@ class Translation(Savable):
     def to_html(self) -> str:
         """A page of its own, without scripts: a picture of words by words for every method."""
         from attentest.challenges.alignment.figures import heat_map
-        from attentest.readings.charts import svg
+        from attentest.readings.charts import image
         from attentest.report.pages.html import environment
 
         nothing = np.zeros((len(self.words), len(self.tokens)), bool)
         images = {
-            pair_in_words(name): "data:image/svg+xml;base64,"
-            + base64.b64encode(svg(heat_map(self.tokens, self.words, np.array(rows), nothing, name)).encode()).decode()
+            pair_in_words(name): image(heat_map(self.tokens, self.words, np.array(rows), nothing, name))
             for name, rows in self.scores.items()
             if rows
         }

@@ -6,7 +6,6 @@ visible (control characters, overrides) and escaped by the environment, so no te
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.readings.charts import POINTS, svg
+from attentest.readings.charts import POINTS, image
 from attentest.readings.reading import Plot, Results
 from attentest.readings.site import site_of
 from attentest.readings.text import interval_of, value_of
@@ -105,8 +104,8 @@ def _figure(plot: Plot, findings: Findings, results: Results) -> Row:
     return {
         "plot": plot,
         "caption": plot.captioned(findings, results),
-        "image": _image(plot.draw(findings, results)) if judged else None,
-        "narrow": _image(plot.narrow(findings, results)) if judged and plot.narrow else None,
+        "image": image(plot.draw(findings, results)) if judged else None,
+        "narrow": image(plot.narrow(findings, results)) if judged and plot.narrow else None,
         "drawn": POINTS if plot.points and judged > POINTS else None,
         **basis,
     }
@@ -126,11 +125,6 @@ def basis_of(table: pa.Table, plot: Plot) -> Row:
         "in_part": dict(Counter(why[key] for key in in_part).most_common()),
         "reasons": dict(Counter(reason for key, reason in why.items() if key not in drawn).most_common()),
     }
-
-
-def _image(chart: Any) -> str:
-    """The chart as an address."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg(chart).encode()).decode()
 
 
 def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: bool) -> Row:

@@ -8,7 +8,7 @@ from attentest.challenges.certificates.checks import checks_table, failed
 from attentest.challenges.faithfulness.comparison import KINDS, RANDOM, Compared
 from attentest.readings.line import Line
 from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading, Results, Section
-from attentest.readings.standings import ATTENTION, beside, place
+from attentest.readings.standings import ATTENTION, place, standing_cells
 from attentest.readings.text import interval_of, value_of
 from attentest.readings.thresholds import FEWEST, said, tone_of
 from attentest.registry import name_in_words
@@ -18,9 +18,6 @@ from attentest.tasks import TEXTS, Wording
 
 __all__ = ["READING", "saliency_line", "saliency_table"]
 
-
-#: How an explainer stands beside attention whose own check failed.
-FAILED = "failed its check"
 
 UNFAIR = (
     "This test favours signed methods (±), since it asks only what speaks for the class, and methods based on "
@@ -127,12 +124,7 @@ def saliency_table(
         {
             "words": row.words,
             "kind": row.kind,
-            "rank": "–" if row.standing is None or compared.few else place(row.standing),
-            "beside": "–"
-            if row.words == ATTENTION or row.standing is None
-            else FAILED
-            if row.standing.name in failed
-            else beside(row.beside_attention, compared.few, wording),
+            **standing_cells(row.standing, row.beside_attention, few=compared.few, wording=wording, failed=failed),
             "numbers": [(value_of(e, "mean"), interval_of(e, "mean")) for e in (row.removed, row.kept, row.until_flip)],
             "never": "–" if row.flipped is None else f"{100 * (1 - row.flipped.value):.1f} %",
         }

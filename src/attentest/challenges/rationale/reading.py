@@ -10,7 +10,7 @@ from rich.text import Text
 from attentest.challenges.rationale.ranking import Marked, has_ceiling
 from attentest.readings.line import Line
 from attentest.readings.reading import NARROW, Caption, Column, Plot, Reading, Results, Section
-from attentest.readings.standings import ATTENTION, BESIDE, beside, place
+from attentest.readings.standings import ATTENTION, BESIDE, standing_cells
 from attentest.readings.text import interval_of, value_of
 from attentest.readings.thresholds import said, tone_of
 from attentest.registry import name_in_words
@@ -80,10 +80,7 @@ def marks_table(rationale: Findings | None, wording: Wording = TEXTS) -> dict[st
     rows = [
         {
             "words": row.words,
-            "rank": "–" if row.standing is None or marked.few else place(row.standing),
-            "beside": "–"
-            if row.words == ATTENTION or row.standing is None
-            else beside(row.beside_attention, marked.few, wording),
+            **standing_cells(row.standing, row.beside_attention, few=marked.few, wording=wording),
             "numbers": [
                 ("–", "") if one is None or not one.judged else (value_of(one, "mean"), interval_of(one, "mean"))
                 for one in (row.area, *row.overlaps)

@@ -11,35 +11,43 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
+    "AttentestError",
     "Audit",
     "Explanation",
     "__version__",
     "audit",
     "explain",
+    "explain_translation",
+    "find_run",
     "subject_of_functions",
     "subject_of_module",
 ]
 
-#: Where each name is found.
+#: Where each name is found: what a program may rely on. Other modules may move.
 _LAZY = {
+    "AttentestError": "attentest.errors",
     "Audit": "attentest.auditing",
     "audit": "attentest.auditing",
     "Explanation": "attentest.report.explanations.explanation",
     "explain": "attentest.explaining",
+    "explain_translation": "attentest.explaining",
+    "find_run": "attentest.store.folder",
     "subject_of_functions": "attentest.models.custom.own_model",
     "subject_of_module": "attentest.models.custom.own_module",
 }
 
 if TYPE_CHECKING:
     from attentest.auditing import Audit, audit
-    from attentest.explaining import explain
+    from attentest.errors import AttentestError
+    from attentest.explaining import explain, explain_translation
     from attentest.models.custom.own_model import subject_of_functions
     from attentest.models.custom.own_module import subject_of_module
     from attentest.report.explanations.explanation import Explanation
+    from attentest.store.folder import find_run
 
 
 def __getattr__(name: str) -> Any:
-    """Load the audit or the explanations, and with them torch, only when they are asked for."""
+    """Load a part, and torch with it where it needs torch, only when it is asked for."""
     if name in _LAZY:
         from importlib import import_module
 

@@ -132,7 +132,7 @@ def test_findings_belong_to_their_companions(run):
 
 def test_a_model_from_elsewhere_has_no_companions(undisturbed, run, tmp_path):
     given = GivenRun.of_run(RunFolder(undisturbed / run.id), run.corpus, challenges=run.challenges[:1])
-    with pytest.raises(NotApplicable, match="audit without --model"):
+    with pytest.raises(NotApplicable, match="audit without a model"):
         execute(given, tmp_path)
 
 
@@ -142,7 +142,7 @@ def test_at_the_words_there_are_other_seeds_but_no_guides_and_adversaries(run):
     for companion in (Companion(guide=SUBJECT), Companion(seed=1, against=Against(0.1))):
         with pytest.raises(NotApplicable, match="attention over sentences"):
             words.companion(companion)
-    with pytest.raises(NotApplicable, match="leave out --site"):
+    with pytest.raises(NotApplicable, match="leave out site"):
         describe_run(
             corpus="reviews(train=60, dev=20, test=20)", structure="hierarchical", site="word", challenges=["guide"]
         )

@@ -30,7 +30,7 @@ __all__ = ["UNTRAINED", "GivenRun"]
 
 UNTRAINED = (
     "other models like this one would have to be trained, and a model that is given is taken as it is. To train them, "
-    "audit without --model."
+    "audit without a model (--model)."
 )
 
 #: The code that reads a given model, of whatever kind.

@@ -105,7 +105,7 @@ class TrainedRun(Run):
         if self.vectors is None:
             return None
         if not self.vectors.is_file():
-            raise InputError(f"No file of word vectors at {self.vectors}. Check --vectors.")
+            raise InputError(f"No file of word vectors at {self.vectors}. Check vectors (--vectors).")
         return {"file": self.vectors.name, "sha256": checksum(self.vectors), "missing": self.missing_vectors}
 
     def size(self, vocabulary: Vocabulary) -> Size:
@@ -120,7 +120,7 @@ class TrainedRun(Run):
         if self.site and (companion.guide is not None or companion.against is not None):
             raise NotApplicable(
                 f"Guided and adversarial models take their part in the attention over {self.architecture.sites[0]}s, "
-                f"so these challenges do not apply to that over {self.site}s: leave out --site."
+                f"so these challenges do not apply to that over {self.site}s: leave out site (--site)."
             )
         parts: dict[str, Any] = {}
         if companion.encoder is not None:
@@ -219,7 +219,7 @@ class TrainedRun(Run):
             if vectors.shape[1] != size:
                 raise InputError(
                     f"{self.vectors} holds vectors of {vectors.shape[1]} numbers, the model takes {size}. "
-                    f"Use --embedding {vectors.shape[1]}."
+                    f"Use embedding (--embedding) {vectors.shape[1]}."
                 )
         generator = torch.Generator().manual_seed(self.seed)
         network = build_network(self.architecture, len(vocabulary), self._classes(vocabulary), generator, vectors)

@@ -51,10 +51,10 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
-            f"Cannot create the folder {path}: {error.strerror or error}. Choose another with --runs."
+            f"Cannot create the folder {path}: {error.strerror or error}. Choose another folder of runs (--runs)."
         ) from error
     if not os.access(path, os.W_OK):
-        raise StorageError(f"No permission to write in {path}. Choose another folder with --runs.")
+        raise StorageError(f"No permission to write in {path}. Choose another folder of runs (--runs).")
 
 
 def checksum(path: Path) -> str:

@@ -62,7 +62,7 @@ class RunFolder:
                 record.replace(path / "run.json.damaged")
             else:
                 if found != json.loads(json.dumps(fields)):
-                    raise StorageError(f"{path} holds another run. Choose another --runs folder.")
+                    raise StorageError(f"{path} holds another run. Choose another folder of runs (--runs).")
                 return folder
         folder._write({"fields": fields, "made_with": made_with, "finished": {}})
         return folder

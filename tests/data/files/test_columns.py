@@ -56,7 +56,7 @@ def test_the_one_column_left_is_the_label() -> None:
     [
         ({"a": PROSE, "b": PROSE}, "Which column of data.csv holds the text\\? It has: a, b. .* --text-column"),
         ({"a": CLASSES, "b": CLASSES}, "Which column of data.csv holds the text"),
-        ({"text": PROSE}, "holds the label\\? It has: text. Name one with --label-column"),
+        ({"text": PROSE}, "holds the label\\? It has: text. Name one .label_column"),
         ({"text": PROSE, "a": CLASSES, "b": CLASSES}, "holds the label\\? It has: text, a, b"),
         ({"review": PROSE, "comment": PROSE, "label": CLASSES}, "holds the text"),
         ({"a great film": PROSE, "yes": CLASSES}, "first line of data.csv .* looks like a row"),
@@ -70,7 +70,7 @@ def test_what_is_not_obvious_is_asked_for(columns: dict[str, list[object]], mess
 
 @pytest.mark.parametrize("role", ["text", "label", "second", "id"])
 def test_a_named_column_that_is_missing_is_refused(role: str) -> None:
-    message = rf"data.csv has no column 'nope' \(--{role}-column\). It has: text, label."
+    message = rf"data.csv has no column 'nope' \({role}_column\). It has: text, label."
     with pytest.raises(InputError, match=message):
         columns_of(table_of(text=PROSE, label=CLASSES), **{role: "nope"})
 

@@ -67,7 +67,7 @@ BAD = {
     "none": (b"text", "of no known format"),
     "chinese.csv": (
         "text,label\n这部电影很好看,1\n那本书不太好看,0\n".encode("gb18030"),
-        r"not UTF-8: byte 0xd5 at offset 11 \(line 2\).* Save the file as UTF-8, or name its encoding with --encoding",
+        r"not UTF-8: byte 0xd5 at offset 11 \(line 2\).* Save the file as UTF-8, or name its encoding \(--encoding",
     ),
     "plain.csv.gz": (b"text,label\n", "not a whole gzip file"),
     "cut.csv.gz": (gzip.compress(CSV.encode())[:-9], "not a whole gzip file"),

@@ -85,5 +85,5 @@ def _undecodable(path: Path, content: bytes, encoding: str, error: UnicodeDecode
     line = content.count(b"\n", 0, error.start) + 1
     return InputError(
         f"{path.name} is not {_called(encoding)}: byte {content[error.start]:#04x} at offset {error.start} "
-        f"(line {line}) cannot be decoded. Save the file as UTF-8, or name its encoding with --encoding ({NAMED})."
+        f"(line {line}) cannot be decoded. Save the file as UTF-8, or name its encoding (--encoding): {NAMED}."
     )

@@ -43,13 +43,13 @@ def classes_of(labels: Sequence[str], where: str) -> tuple[str, ...]:
     if len(classes) == 1:
         raise InputError(
             f"one class only: every label in {where} is {classes[0]!r}, and a classifier needs two or more. "
-            "Add rows of another class, or name another column with --label-column."
+            "Add rows of another class, or name another column (label_column, --label-column)."
         )
     fractions = numbers and not all(float(label).is_integer() for label in different)
     if fractions and (len(classes) > MOST_FRACTIONS or 2 * len(classes) > len(labels)):
         raise InputError(
             f"The labels in {where} look continuous ({len(classes)} different numbers, such as {classes[0]} "
-            f"and {classes[1]}): put them into classes, or name another column with --label-column."
+            f"and {classes[1]}): put them into classes, or name another column (label_column, --label-column)."
         )
     wrong = None
     if len(classes) > FEW_CLASSES and len(labels) < TEXTS_OF_EACH * len(classes):
@@ -59,7 +59,7 @@ def classes_of(labels: Sequence[str], where: str) -> tuple[str, ...]:
     if wrong is not None:
         raise InputError(
             f"{len(classes)} classes in {where} {wrong} (such as {_short(classes[0])} "
-            f"and {_short(classes[1])}): merge some, or name another column with --label-column."
+            f"and {_short(classes[1])}): merge some, or name another column (label_column, --label-column)."
         )
     return classes
 

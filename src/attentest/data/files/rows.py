@@ -85,10 +85,10 @@ class Preparation:
             )
         lines = [_line(reason, rows) for reason, rows in left_out.items()]
         if not kept:
-            beside = "" if columns.second is None else f", --second-column ({columns.second})"
+            beside = "" if columns.second is None else f", second_column ({columns.second})"
             raise InputError(
                 f"No row of {table.name} can be used: {'; '.join(lines)}. "
-                f"Check --text-column ({columns.text}){beside}, --label-column ({columns.label}) and --max-tokens."
+                f"Check text_column ({columns.text}){beside}, label_column ({columns.label}) and max_tokens."
             )
         rationale = None
         if columns.rationale is not None:
@@ -141,7 +141,7 @@ def _ids(table: Table, column: str | None) -> list[str]:
             wrong = f"rows {first[name]} and {number} have the same id {name!r}" if name else f"row {number} has no id"
             raise InputError(
                 f"{table.name}: {wrong} in column {column!r}. Give every row its own id, "
-                "name another column with --id-column, or rename this one."
+                "name another column (id_column, --id-column), or rename this one."
             )
         first[name] = number
     return ids

@@ -8,7 +8,7 @@ import pytest
 
 import attentest
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 #: A name leaves this list only with a new major version.
 NAMES = (
     *("AttentestError", "Audit", "Explanation", "audit", "explain", "explain_translation", "find_run"),

@@ -24,8 +24,10 @@ from attentest.data.corpora import CORPORA
 from attentest.errors import InputError, NotApplicable
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.papers.studies import built_in
+from attentest.runs import fine_tuned
 from attentest.runs import model as stages
 from attentest.runs.describe import describe_run
+from attentest.runs.describe import fine_tuned as describing
 from attentest.runs.execute import execute
 from attentest.runs.fine_tuned import FineTunedRun, fine_tune
 from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY
@@ -46,10 +48,10 @@ class Killed(Exception):
     """In the place of a signal."""
 
 
-def saved(folder: Path, words: list[str] | None = None) -> Path:
+def saved(folder: Path, words: list[str] | None = None, sharp: float = 1.0) -> Path:
     tokenizer = tokenizer_of(words)
     with quietly():
-        tiny("bert", size=len(tokenizer), sharp=1.0).bert.half().save_pretrained(folder)
+        tiny("bert", size=len(tokenizer), sharp=sharp).bert.half().save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder
 
@@ -150,8 +152,37 @@ def test_the_command_goes_on_after_a_kill_too(
     said = Heard()
     fine_tune(run, tmp_path / "killed", progress=said)
     assert said.lines == ["Going on after epoch 1."]
-    assert not unfinished.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "killed", "whole"]
     assert (tmp_path / "killed" / MODEL).read_bytes() == (tmp_path / "whole" / MODEL).read_bytes()
+
+
+def test_the_same_command_again_trains_nothing_and_another_is_refused(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = made_up_run(checkpoint, challenges=[], epochs=1)
+    record = fine_tune(short, tmp_path / "tuned")
+    monkeypatch.setattr(fine_tuned, "train", lambda *_, **__: pytest.fail("It was trained again."))
+    assert fine_tune(short, tmp_path / "tuned") == record
+    path = tmp_path / "tuned" / fine_tuned.RECORD
+    whole = path.read_text()
+    for damaged in ("", "[]", whole.replace('"number"', '"count"')):
+        path.write_text(damaged)
+        with pytest.raises(InputError, match="is there already"):
+            fine_tune(short, tmp_path / "tuned")
+    path.write_text(whole)
+    for other in ({"seed": 1}, {"epochs": 6}):
+        with pytest.raises(InputError, match="is there already"):
+            fine_tune(made_up_run(checkpoint, challenges=[], **{"epochs": 1, **other}), tmp_path / "tuned")
+    saved(checkpoint, sharp=2.0)  # other weights under the same name
+    with pytest.raises(InputError, match="is there already"):
+        fine_tune(made_up_run(checkpoint, challenges=[], epochs=1), tmp_path / "tuned")
+
+
+def test_a_name_on_the_hub_is_fetched(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(describing, "fetched", lambda name, endings: checkpoint / name)
+    assert describing.checkpoint_folder("owner/name", hub=True) == checkpoint / "owner/name"
+    with pytest.raises(InputError, match="no checkpoint there"):
+        describing.checkpoint_folder("owner/name")
 
 
 @pytest.mark.slow

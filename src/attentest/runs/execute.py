@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ from attentest.runs.examination.pace import Pace
 from attentest.runs.examination.written import own_words
 from attentest.runs.model import companions, neighbours, obtained, opened
 from attentest.runs.run import COUNTS, FORCED, MODEL, Run, file_name
-from attentest.store.atomic import make_folder, replacing
+from attentest.store.atomic import make_folder
 from attentest.store.folder import RunFolder
 
 __all__ = ["execute", "is_complete"]
@@ -159,11 +158,7 @@ def _borrowed(run: Run, folder: RunFolder, name: str, challenge: Challenge) -> b
     key = run.findings_key(challenge)
     for other, finished in neighbours(folder):
         if finished.get(_findings(name), {}).get("key") == key and other.is_finished(_findings(name)):
-            make_folder(folder.path / "findings")
-            with replacing(folder.path / _findings(name)) as temporary:
-                shutil.copyfile(other.path / _findings(name), temporary)
-            about = {k: v for k, v in finished[_findings(name)].items() if k != "sha256"}
-            folder.finish(_findings(name), **about)
+            folder.copy(other, _findings(name))
             return True
     return False
 

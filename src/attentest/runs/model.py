@@ -234,20 +234,15 @@ def _same_model(key: str, folder: RunFolder) -> RunFolder | None:
 
 def copy_model(source: RunFolder, folder: RunFolder, **about: Any) -> None:
     """Copy the files of another run's model, with what its record says of each, or ``about`` the weights."""
-    finished = source.record["finished"]
-    inner = _of_checkpoint(finished)
+    inner = _of_checkpoint(source.record["finished"])
     if inner:
         shutil.rmtree(folder.path / CHECKPOINT, ignore_errors=True)
-        make_folder(folder.path / CHECKPOINT)
-    for name in (TEXTS, VOCABULARY, *inner, MODEL):
+    for name in (TEXTS, VOCABULARY, *inner):
         if (source.path / name).is_file():
-            if inner and name == MODEL:
-                link(folder.path / CHECKPOINT / MODEL, folder.path / MODEL)
-            else:
-                with replacing(folder.path / name) as temporary:
-                    shutil.copyfile(source.path / name, temporary)
-            entry = about if about and name == MODEL else finished.get(name, {})
-            folder.finish(name, **{key: value for key, value in entry.items() if key != "sha256"})
+            folder.copy(source, name)
+    folder.copy(source, MODEL, **about)
+    if inner:
+        link(folder.path / CHECKPOINT / MODEL, folder.path / MODEL)
 
 
 def link(source: Path, target: Path) -> None:

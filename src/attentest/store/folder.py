@@ -17,12 +17,13 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import StorageError, UnknownName
-from attentest.store.atomic import checksum, make_folder, write_text
+from attentest.store.atomic import checksum, make_folder, replacing, write_text
 from attentest.store.findings import Findings, read_findings
 
 __all__ = ["RunFolder", "find_run", "runs_in"]
@@ -112,6 +113,14 @@ class RunFolder:
         record = self.record
         record["finished"][name] = {"sha256": checksum(self.path / name), **about}
         self._write(record)
+
+    def copy(self, source: RunFolder, name: str, **about: Any) -> None:
+        """Copy a file that another run finished, with what its record says of it, or ``about`` it instead."""
+        make_folder((self.path / name).parent)
+        with replacing(self.path / name) as temporary:
+            shutil.copyfile(source.path / name, temporary)
+        entry = about or source.record["finished"].get(name, {})
+        self.finish(name, **{key: value for key, value in entry.items() if key != "sha256"})
 
     @property
     def companion(self) -> str:

@@ -31,7 +31,7 @@ from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored
 from attentest.report.explanations.translation import Translation
-from attentest.runs.examination.written import own_words
+from attentest.runs.examination.own_translations import own_translations
 from attentest.runs.loaded import Loaded, load_for
 from attentest.store.folder import find_run
 
@@ -127,7 +127,7 @@ def explain_translation(
 def _translated(loaded: Loaded, text: str, cut: Cut, chosen: tuple[Explainer, ...]) -> Translation:
     tokens = tuple(cut.tokens[0])
     name = hashlib.sha256("\0".join(tokens).encode()).hexdigest()
-    split = own_words(loaded.model, Split.of([name], [tokens], [0], target=[[]]), loaded.vocabulary)
+    split = own_translations(loaded.model, Split.of([name], [tokens], [0], target=[[]]), loaded.vocabulary)
     batch = Encoded.of(split, loaded.vocabulary).batch(np.arange(1))
     with torch.no_grad():
         reading = loaded.model.read(batch)

@@ -25,8 +25,8 @@ from attentest.runs.examination.budget import within_time
 from attentest.runs.examination.examine import examine, examiner_of, measured
 from attentest.runs.examination.examiner import Examiner, Texts
 from attentest.runs.examination.finite import refuse_not_finite
+from attentest.runs.examination.own_translations import own_translations
 from attentest.runs.examination.pace import Pace
-from attentest.runs.examination.written import own_words
 from attentest.runs.model import companions, neighbours, obtained, opened
 from attentest.runs.run import COUNTS, FORCED, MODEL, Run, file_name
 from attentest.store.atomic import make_folder
@@ -133,7 +133,7 @@ def _read(run: Run, model: Network, vocabulary: Vocabulary, progress: Progress) 
     if run.forced == FORCED[0]:
         return split
     with reproducibly():
-        return own_words(model, split, vocabulary, progress)
+        return own_translations(model, split, vocabulary, progress)
 
 
 def is_complete(run: Run, folder: RunFolder, say: Callable[[str], None] = lambda line: None) -> bool:

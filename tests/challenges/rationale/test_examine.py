@@ -17,7 +17,7 @@ from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
 from attentest.runs.examination.examine import examine, examiner_of
-from attentest.runs.examination.marked import Marks, People
+from attentest.runs.examination.rationales import Annotators, Rationales
 from attentest.store.findings import read_findings
 
 SINGLE = ("single_token_f1", "single_iou")
@@ -49,8 +49,8 @@ def examination(split: Split, people: bool = True) -> Examination:
     batch = whole(encoded)
     tokens = pa.concat_arrays(split.table["tokens"].chunks)
     with torch.no_grad():
-        reading, flags = model.read(batch), Marks.of(split).batch(batch)
-    known = People.of(split).batch(batch) if people else None
+        reading, flags = model.read(batch), Rationales.of(split).batch(batch)
+    known = Annotators.of(split).batch(batch) if people else None
     return Examination(model, batch, reading, 0, tokens, flags, marks="human", annotations=known)
 
 

@@ -12,8 +12,8 @@ from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
 from attentest.durations import in_words
 from attentest.models.subject import Subject
+from attentest.runs.examination.batch_limit import BatchLimit
 from attentest.runs.examination.pace import Pace
-from attentest.runs.examination.room import Room
 from attentest.runs.run import Run
 from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
@@ -51,12 +51,12 @@ def within_time(
         encoded = Encoded.of(split.take(rows.tolist()), vocabulary)
         texts, kept = len(rows), True
         if texts > TRIED:
-            tried, room = TRIED, Room(subject, encoded)
+            tried, limit = TRIED, BatchLimit(subject, encoded)
             pace, took = measure(replace(run, limit=tried))
             while took < TELLING and MORE * tried <= texts:
                 tried *= MORE
                 pace, took = measure(replace(run, limit=tried))
-            seconds = pace.each(room.sizes + 2.0, encoded.steps, room.positions) / workers
+            seconds = pace.each(limit.sizes + 2.0, encoded.steps, limit.positions) / workers
             fit = affordable(seconds, run.time - (time.monotonic() - began))
             texts, kept = max(TRIED, fit), fit >= TRIED
         budget = {"seconds": run.time, "texts": texts, "of": len(rows), "kept": kept}

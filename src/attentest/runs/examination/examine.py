@@ -19,9 +19,9 @@ from attentest.data.corpus import Split
 from attentest.models.subject import Subject
 from attentest.progress import EXAMINING, SILENT, Progress
 from attentest.registry import parameters_of, text_of
+from attentest.runs.examination.batch_limit import BatchLimit
 from attentest.runs.examination.examiner import Examiner, Texts, give_back_memory, in_order
 from attentest.runs.examination.pace import Forecast, Pace
-from attentest.runs.examination.room import Room
 from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
 from attentest.store.parts import Parts
@@ -57,8 +57,8 @@ def examiner_of(
     the challenges compare the subject with. Where texts are ``written``, the rows of the split are steps, all of a text
     in one batch; a challenge of texts gives rows of texts.
     """
-    room, others = Room(subject, encoded), companions or {}
-    return Examiner(subject, split, encoded, challenges, room, seed, meaning, others, written, say)
+    limit, others = BatchLimit(subject, encoded), companions or {}
+    return Examiner(subject, split, encoded, challenges, limit, seed, meaning, others, written, say)
 
 
 def examine(
@@ -79,8 +79,8 @@ def examine(
     challenge's file is there and ``finished`` was told. With ``announce`` it is said, once a few batches tell, how long
     the others will take.
     """
-    subject, encoded, challenges, room = examiner.subject, examiner.encoded, examiner.challenges, examiner.room
-    layout = hashlib.sha256(f"{subject.device.type} {room.positions} ".encode() + room.sizes.tobytes()).hexdigest()
+    subject, encoded, challenges, limit = examiner.subject, examiner.encoded, examiner.challenges, examiner.limit
+    layout = hashlib.sha256(f"{subject.device.type} {limit.positions} ".encode() + limit.sizes.tobytes()).hexdigest()
     parts = {name: Parts(folder / UNFINISHED / name, layout, progress.say) for name in challenges}
     if before := min((part.texts for part in parts.values()), default=0):
         progress.say(f"Resuming: {before} of {len(encoded)} texts were examined before.")
@@ -159,14 +159,14 @@ def _warm_up(examiner: Examiner, forecast: Forecast) -> None:
 
 def _forecast(examiner: Examiner, workers: int) -> Forecast:
     """Before the first batch."""
-    room = examiner.room
-    return Forecast(room.sizes + 2.0, examiner.encoded.steps, room.positions, workers)
+    limit = examiner.limit
+    return Forecast(limit.sizes + 2.0, examiner.encoded.steps, limit.positions, workers)
 
 
 def _batches(examiner: Examiner) -> Iterator[list[Batch]]:
     """How the texts are cut; a run that resumes must cut them alike."""
-    room = examiner.room
-    return bucketed(examiner.encoded, tokens=room.positions, sizes=room.sizes, trials=True)
+    limit = examiner.limit
+    return bucketed(examiner.encoded, tokens=limit.positions, sizes=limit.sizes, trials=True)
 
 
 def _tells(forecast: Forecast, took: float) -> bool:

@@ -23,9 +23,9 @@ from attentest.explainers.budget import ran_out
 from attentest.measures.human_agreement import Annotations
 from attentest.memory import give_back, give_back_if_grown
 from attentest.models.subject import Reading, Subject
+from attentest.runs.examination.batch_limit import BatchLimit
 from attentest.runs.examination.finite import finite_only
-from attentest.runs.examination.marked import Marks, People
-from attentest.runs.examination.room import Room
+from attentest.runs.examination.rationales import Annotators, Rationales
 
 __all__ = ["Examined", "Examiner", "Stopped", "Texts", "give_back_memory", "in_order"]
 
@@ -63,7 +63,7 @@ class Examiner:
     split: Split
     encoded: Encoded
     challenges: Mapping[str, Challenge]
-    room: Room
+    limit: BatchLimit
     seed: int
     meaning: str
     companions: Mapping[Companion, Subject]
@@ -73,21 +73,21 @@ class Examiner:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self._marks, self._people = Marks.of(self.split), People.of(self.split)
+        self._rationales, self._annotators = Rationales.of(self.split), Annotators.of(self.split)
         self._texts = Split(self.split.table.select([n for n in ("tokens", "sentences") if self.split.has(n)]))
         self._seconds = Split(self.split.table.select(["second"])) if self.split.has("second") else None
 
     def examined(self, batch: Batch, names: Sequence[str]) -> Examined:
         """The findings of a batch; halved when memory runs out, as it may where several runs share a card."""
-        if self.room.holds(batch):
+        if self.limit.holds(batch):
             try:
                 found = self._whole(batch, names)
             except RuntimeError as error:
                 if batch.texts == 1 or not ran_out(error):
                     raise
-                self.room.shrink(batch)
+                self.limit.shrink(batch)
             else:
-                if news := self.room.news():
+                if news := self.limit.news():
                     self.say(news)
                 return found
             # Beyond the except block, so that the failed call's tensors are free by now.
@@ -129,7 +129,7 @@ class Examiner:
     def _examination(self, batch: Batch) -> Examination:
         """The batch, read once."""
         reading, written = self.subject.read(batch), self.written
-        marks, people, seconds = self._marks, self._people, self._seconds
+        marks, people, seconds = self._rationales, self._annotators, self._seconds
         return Examination(
             self.subject,
             batch,

@@ -20,9 +20,9 @@ from attentest.models.huggingface import recomputing
 from attentest.models.huggingface.building import build_pretrained
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.progress import SILENT
-from attentest.runs.examination import room
+from attentest.runs.examination import batch_limit
+from attentest.runs.examination.batch_limit import BatchLimit
 from attentest.runs.examination.examine import examine, examiner_of
-from attentest.runs.examination.room import Room
 
 SPLIT = made_up_split(40, 2, 12)
 ERRORS = [
@@ -43,7 +43,7 @@ def findings(model: Classifier, encoded: Encoded, folder: Path, **choices: Any) 
 @pytest.mark.parametrize("error", ERRORS, ids=["cuda", "cpu"])
 def test_what_fits_is_found_once_remembered_and_said(tmp_path, monkeypatch, error, workers) -> None:
     model, encoded = classifier(Architecture(embedding=8), SPLIT)
-    monkeypatch.setitem(room.POSITIONS, "cpu", 100)
+    monkeypatch.setitem(batch_limit.POSITIONS, "cpu", 100)
     expected = findings(model, encoded, tmp_path / "whole")
     real, sizes, failures, heard = Classifier.read, [], [], Heard()
 
@@ -97,20 +97,20 @@ def test_a_larger_transformer_and_longer_texts_have_smaller_batches(monkeypatch)
         vocabulary, tokenizer = Vocabulary.from_split(split), tokenizer_of()
         answers = ["word1", "word2"] if family.endswith("lm") else None
         subject = build_pretrained(tiny(family, size=len(tokenizer)), tokenizer, vocabulary, answers=answers)
-        return Room(subject, Encoded.of(split, vocabulary)).positions
+        return BatchLimit(subject, Encoded.of(split, vocabulary)).positions
 
     short, long = made_up_split(6, 2, 9), made_up_split(6, 80, 90)
     few = positions(short)
-    assert positions(short, "llama-lm") < few <= room.POSITIONS["cpu"]
+    assert positions(short, "llama-lm") < few <= batch_limit.POSITIONS["cpu"]
     assert positions(long) < few
 
 
 def test_the_more_classes_the_fewer_texts_go_together() -> None:
     def positions(classes: int) -> int:
         model, encoded = classifier(Architecture(embedding=8), SPLIT, classes)
-        return Room(model, encoded).positions
+        return BatchLimit(model, encoded).positions
 
-    assert positions(2) == positions(128) == room.POSITIONS["cpu"]
-    assert positions(256) == room.POSITIONS["cpu"] // 2
+    assert positions(2) == positions(128) == batch_limit.POSITIONS["cpu"]
+    assert positions(256) == batch_limit.POSITIONS["cpu"] // 2
     assert positions(1000) * 1000 < 2 * positions(128) * 128
-    assert positions(5000) == room.FEWEST
+    assert positions(5000) == batch_limit.FEWEST

@@ -8,7 +8,7 @@ from attentest.data.batches import Batch, Encoded
 from attentest.models.capabilities import CutsWords
 from attentest.models.subject import Subject
 
-__all__ = ["Room"]
+__all__ = ["BatchLimit"]
 
 #: Padded positions in a batch: a core's cache is small, a GPU waits for every batch.
 POSITIONS = {"cpu": 4096, "cuda": 65_536}
@@ -17,7 +17,7 @@ POSITIONS = {"cpu": 4096, "cuda": 65_536}
 CLASSES, FEWEST = 128, 512
 
 
-class Room:
+class BatchLimit:
     """The largest batch, in padded positions; it shrinks to what was found to fit, and stays so."""
 
     def __init__(self, subject: Subject, encoded: Encoded) -> None:

@@ -11,13 +11,13 @@ from attentest.models.capabilities import Generates
 from attentest.models.network import Network
 from attentest.progress import SILENT, Progress
 
-__all__ = ["own_words"]
+__all__ = ["own_translations"]
 
 #: Candidates that are kept while a translation is searched for.
 BEAM = 5
 
 
-def own_words(model: Network, split: Split, vocabulary: Vocabulary, progress: Progress = SILENT) -> Split:
+def own_translations(model: Network, split: Split, vocabulary: Vocabulary, progress: Progress = SILENT) -> Split:
     """The split with the model's own translations, by beam search, as its targets."""
     if not isinstance(model, Generates) or vocabulary.target is None:
         raise NotApplicable(f"{type(model).__name__} writes no texts. Leave out --forced own.")

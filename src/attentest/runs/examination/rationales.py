@@ -12,18 +12,18 @@ from attentest.data.batches import Batch
 from attentest.data.corpus import Split
 from attentest.measures.human_agreement import Annotations
 
-__all__ = ["Marks", "People"]
+__all__ = ["Annotators", "Rationales"]
 
 
 @dataclass(frozen=True)
-class Marks:
+class Rationales:
     """A split's rationale as flat flags, cut into padded batches on demand."""
 
     values: np.ndarray
     offsets: np.ndarray
 
     @classmethod
-    def of(cls, split: Split) -> Marks | None:
+    def of(cls, split: Split) -> Rationales | None:
         """The split's; None where it marks nothing."""
         if not split.has("rationale"):
             return None
@@ -51,7 +51,7 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class People:
+class Annotators:
     """What each person marked, as flat flags: text by text, person by person."""
 
     counts: np.ndarray
@@ -59,7 +59,7 @@ class People:
     offsets: np.ndarray
 
     @classmethod
-    def of(cls, split: Split) -> People | None:
+    def of(cls, split: Split) -> Annotators | None:
         """The split's; None where nobody is told apart."""
         if not split.has("annotations"):
             return None

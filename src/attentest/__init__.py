@@ -1,8 +1,8 @@
 """attentest: may this model's attention be shown as the reason for its prediction?
 
 >>> import attentest
->>> verdict = attentest.audit(data="reviews.csv")  # doctest: +SKIP
->>> verdict.show()  # doctest: +SKIP
+>>> audit = attentest.audit(data="reviews.csv")  # doctest: +SKIP
+>>> audit.show()  # doctest: +SKIP
 """
 
 from __future__ import annotations

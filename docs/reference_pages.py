@@ -16,13 +16,13 @@ import typer
 
 from attentest import errors
 from attentest.catalogue import REGISTRIES
-from attentest.challenges import CHALLENGES, READINGS
+from attentest.challenges import CHALLENGES, PRESENTATIONS
 from attentest.cli.main import app
 from attentest.data.catalog.presets import USUAL, with_preset
 from attentest.data.corpora.declared import Declared, Expected
 from attentest.data.tokenizers import TOKENIZERS
 from attentest.models.parts.encoders import ENCODERS
-from attentest.readings.thresholds import FEWEST, THRESHOLDS
+from attentest.presentation.thresholds import FEWEST, THRESHOLDS
 from attentest.registry import text_of
 from attentest.runs.options import DEFAULTS, OPTIONS
 from attentest.runs.presets import PRESETS
@@ -90,7 +90,7 @@ def pages() -> dict[str, str]:
 def columns() -> str:
     """The columns of every challenge's findings, a section each, for findings.md to include."""
     sections = []
-    for name, reading in READINGS.items():
+    for name, reading in PRESENTATIONS.items():
         rows = [(f"`{column.name}`", column.type, column.meaning) for column in reading.columns]
         table = _table(("column", "type", "meaning"), rows)
         sections += [f"## {name}", *filter(None, (reading.rows, table, reading.notes))]
@@ -268,7 +268,7 @@ def _thresholds_page() -> Iterator[str]:
         sides = (f"{'≥' if upward else '≤'} {band.supports:.2g}", f"{'≤' if upward else '≥'} {band.against:.2g}")
         rows.append((f"`{key}`", *sides, band.why))
     yield _table(("scale", "speaks for it", "speaks against it", "what is measured"), rows)
-    yield "They stand in one place, `readings/thresholds.py`."
+    yield "They stand in one place, `presentation/thresholds.py`."
 
 
 def _command_line_page() -> Iterator[str]:

@@ -16,7 +16,7 @@ LAYERS = [
     {"statistics"},
     {"data"},
     {"store"},
-    {"readings"},
+    {"presentation"},
     {"models"},
     {"training"},
     {"explainers"},

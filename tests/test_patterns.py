@@ -17,6 +17,7 @@ READS = {
     "data/corpora/newsgroups.py": "headers and quotations of mails",
     "data/corpora/treebank.py": "trees in brackets, with their escapes",
     "data/corpora/yelp_hat.py": "HTML that annotators' marks are stored in",
+    "cli/look.py": "links of Markdown, which a terminal shows without their addresses",
     "data/files/columns.py": "spellings of column names",
     "data/files/delimited.py": "quoted fields and ends of lines of CSV files",
     "data/files/labels.py": "numbers in a column of labels",
@@ -28,7 +29,7 @@ READS = {
     "durations.py": "durations that a person types, as 1h 30min",
     "models/huggingface/checkpoint.py": "names of checkpoints on the hub",
     "models/huggingface/site.py": "names of sites, as layer 6 head 3 row all",
-    "readings/charts.py": "paths of dots in SVG that the renderer wrote",
+    "presentation/charts.py": "paths of dots in SVG that the renderer wrote",
     "registry.py": "names of registered classes",
     "store/scores.py": "names of files of scores",
 }

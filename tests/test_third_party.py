@@ -79,7 +79,7 @@ import sys
 sys.path.insert(0, {str(ROOT / "docs")!r})
 import reference_pages
 from attentest.catalogue import catalogue
-from attentest.challenges import READINGS
+from attentest.challenges import PRESENTATIONS
 pages = reference_pages.pages()
 for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("challenges", "half_uniform")):
     page, entry = pages[f"{{kind}}.md"].partition(f"## {{name}}\\n")[2], catalogue(kind)[-1]
@@ -87,7 +87,7 @@ for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("chal
     print(entry["name"], told, *entry["words"])
 columns = reference_pages.columns()
 print("## half_uniform\\n\\nOne row per text." in columns, "| `moved` | double |" in columns)
-print(READINGS["uniform"].challenge)
+print(PRESENTATIONS["uniform"].challenge)
 """
     assert python(site, "-c", code).splitlines() == [
         *("pets True train dev test seed", "embedding_norm True order", "half_uniform True share", "True True"),

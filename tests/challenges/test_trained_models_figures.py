@@ -12,8 +12,8 @@ from attentest.challenges.adversarial_training.figures import ADVERSARY, SEED, U
 from attentest.challenges.guide.figures import guide_scores
 from attentest.challenges.seed_variance.figures import seed_violins
 from attentest.challenges.trained_models import GUIDES
-from attentest.readings.charts import svg
-from attentest.readings.seeds import Seeds
+from attentest.presentation.charts import svg
+from attentest.presentation.seeds import Seeds
 
 
 def points_of(chart: Any) -> list[dict[str, Any]]:

@@ -14,14 +14,14 @@ from tests.report.made_up import table_of
 from tests.report.made_up_trained_models import MEASURES, NUMBERS, SEEDS, WEIGHTS, Others, trained
 
 from attentest.challenges import CHALLENGES
-from attentest.challenges.adversarial_training.reading import LN2, Reach, farthest, unique_line
-from attentest.challenges.guide.reading import carries_line
-from attentest.challenges.seed_variance.reading import luck_line
+from attentest.challenges.adversarial_training.presentation import LN2, Reach, farthest, unique_line
+from attentest.challenges.guide.presentation import carries_line
+from attentest.challenges.seed_variance.presentation import luck_line
 from attentest.challenges.trained_models import GUIDES, adversaries, guided, models_table, without_attention, yardstick
-from attentest.challenges.trained_uniform.reading import needed_line
-from attentest.readings.line import Line
-from attentest.readings.reading import Results
-from attentest.readings.seeds import F1, MACRO, RIGHT, Seeds, scores, with_seeds
+from attentest.challenges.trained_uniform.presentation import needed_line
+from attentest.presentation.line import Line
+from attentest.presentation.presentation import Results
+from attentest.presentation.seeds import F1, MACRO, RIGHT, Seeds, scores, with_seeds
 from attentest.registry import parameters_of
 from attentest.statistics.performance import accuracy, f1_macro
 from attentest.store.findings import Findings, Measure

@@ -35,7 +35,7 @@ from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.heads import HEADS
 from attentest.papers import PAPERS, paper_in
-from attentest.readings.thresholds import THRESHOLDS
+from attentest.presentation.thresholds import THRESHOLDS
 from attentest.runs.presets import PRESETS, preset
 from attentest.store.folder import find_run
 from attentest.store.query import query
@@ -264,7 +264,7 @@ def test_the_queries_run_and_the_findings_are_documented_column_by_column(
             columns, _ = query(run, sql)
             assert columns
     shared = _columns(sections["What all findings share"])
-    assert set(CHALLENGES) <= set(sections), "a challenge has no columns in its reading.py"
+    assert set(CHALLENGES) <= set(sections), "a challenge has no columns in its presentation.py"
     tokenizer = tokenizer_of()
     layered = attentest.audit(
         tiny("bert", size=len(tokenizer)), tokenizer, ["word1 word2", "word3"], [0, 1], challenges=TRANSFORMERS

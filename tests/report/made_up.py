@@ -17,7 +17,7 @@ from tests.report import made_up_trained_models
 from tests.report.made_up_trained_models import Others, removed, trained
 
 from attentest.challenges import CHALLENGES
-from attentest.readings.text import pair_in_words
+from attentest.presentation.text import pair_in_words
 from attentest.registry import parameters_of
 from attentest.store.findings import FindingsWriter, Measure
 from attentest.store.folder import RunFolder

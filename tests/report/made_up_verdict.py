@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attentest.readings.line import Line
+from attentest.presentation.line import Line
 from attentest.report.verdict.verdict import Goal, Verdict
 from attentest.store.summary import Estimate
 

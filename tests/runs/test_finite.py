@@ -16,7 +16,7 @@ from attentest.data.corpus import Split
 from attentest.errors import CheckpointError, Diverged
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
-from attentest.readings.charts import Palette
+from attentest.presentation.charts import Palette
 from attentest.report.pages.examples import examples
 from attentest.runs.examination.examine import examine, examiner_of
 from attentest.runs.examination.finite import NOT_FINITE, refuse_not_finite

@@ -216,8 +216,8 @@ def test_findings_report_and_store_do_without_torch():
     code = (
         "import sys, attentest.store.query, attentest.store.summary, attentest.report.verdict.judge\n"
         "import attentest.report.pages.run, attentest.report.tables.answer, attentest.report.tables.measures\n"
-        "from attentest.challenges import READINGS\n"
-        "drawn = [reading.figures() for reading in READINGS.values()]\n"
+        "from attentest.challenges import PRESENTATIONS\n"
+        "drawn = [reading.figures() for reading in PRESENTATIONS.values()]\n"
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,7 +1,7 @@
 """Challenges: one question each, one folder each. Whatever folder is here is found; nothing is listed.
 
-``examine.py`` puts the question to a model; ``reading.py`` says how people read the answer, and needs no torch. Other
-packages add theirs as entry points of the groups ``attentest.challenges`` and ``attentest.readings``.
+``examine.py`` puts the question to a model; ``presentation.py`` shows people the answer, and needs no torch. Other
+packages add theirs as entry points of the groups ``attentest.challenges`` and ``attentest.presentations``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from attentest.registry import Registry, Table, classes_below, modules_below
 
 if TYPE_CHECKING:
     from attentest.challenges.challenge import Challenge
-    from attentest.readings.reading import Reading
+    from attentest.presentation.presentation import Presentation
 
-__all__ = ["CHALLENGES", "READINGS"]
+__all__ = ["CHALLENGES", "PRESENTATIONS"]
 
 
 def _challenges() -> dict[str, type[Challenge]]:
@@ -23,10 +23,10 @@ def _challenges() -> dict[str, type[Challenge]]:
     return classes_below(__name__, Challenge, called="examine")
 
 
-def _readings() -> dict[str, Reading]:
-    found: list[Reading] = [module.READING for module in modules_below(__name__, called="reading")]
-    return {reading.challenge: reading for reading in sorted(found, key=lambda reading: reading.place)}
+def _presentations() -> dict[str, Presentation]:
+    found: list[Presentation] = [module.PRESENTATION for module in modules_below(__name__, called="presentation")]
+    return {one.challenge: one for one in sorted(found, key=lambda one: one.place)}
 
 
 CHALLENGES: Registry[Challenge] = Registry("challenge", _challenges)
-READINGS: Table[Reading] = Table("reading", _readings)
+PRESENTATIONS: Table[Presentation] = Table("presentation", _presentations)

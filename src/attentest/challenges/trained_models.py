@@ -15,8 +15,18 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from attentest.readings.reading import Results, Section
-from attentest.readings.seeds import F1, MACRO, RIGHT, Seeds, by_seed, estimated, judged_rows, scores, with_resamples
+from attentest.presentation.presentation import Results, Section
+from attentest.presentation.seeds import (
+    F1,
+    MACRO,
+    RIGHT,
+    Seeds,
+    by_seed,
+    estimated,
+    judged_rows,
+    scores,
+    with_resamples,
+)
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate, estimate
 

@@ -1,4 +1,4 @@
-"""A run's findings, as readings are given them."""
+"""A run's findings, as presentations are given them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 
-from attentest.challenges import READINGS
-from attentest.readings.reading import Reading, Results
+from attentest.challenges import PRESENTATIONS
+from attentest.presentation.presentation import Presentation, Results
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 
@@ -24,9 +24,9 @@ def results_of(run: RunFolder, every: Mapping[str, Findings] | None = None) -> R
     return Results(found, run.record["fields"])
 
 
-def read(results: Results) -> Iterator[Reading]:
-    """The readings of the challenges that these are results of, in their order."""
-    return (reading for name, reading in READINGS.items() if name in results.found)
+def read(results: Results) -> Iterator[Presentation]:
+    """The presentations of the challenges that these are results of, in their order."""
+    return (reading for name, reading in PRESENTATIONS.items() if name in results.found)
 
 
 def terminal_tables(run: RunFolder) -> Iterator[Table]:

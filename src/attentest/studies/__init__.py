@@ -1,1 +1,1 @@
-"""Runs: one cell of a study, from a corpus to findings on disk."""
+"""Studies: grids of runs, planned, computed by an engine and recorded."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from attentest.challenges.alignment.figures import alignment_map, heat_map, shown_sentence
-from attentest.readings.charts import svg
+from attentest.presentation.charts import svg
 from attentest.store.findings import Findings
 
 WORDS = ("a", "dog", "runs", "fast", "here", "now", "and", "then", "he", "sits")

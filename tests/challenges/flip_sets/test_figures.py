@@ -10,8 +10,8 @@ from tests.report.pages.test_figures import drawn
 
 from attentest.challenges.flip_sets.examine import FlipSets
 from attentest.challenges.flip_sets.figures import flip_set_boxes, times_smallest_boxes
-from attentest.challenges.flip_sets.reading import ORDERS
-from attentest.readings.charts import svg
+from attentest.challenges.flip_sets.presentation import ORDERS
+from attentest.presentation.charts import svg
 from attentest.store.findings import Findings
 
 

@@ -9,7 +9,7 @@ import torch
 from sklearn.metrics import f1_score, jaccard_score
 from tests.conftest import WORDS, classifier, whole
 
-from attentest.challenges import READINGS
+from attentest.challenges import PRESENTATIONS
 from attentest.challenges.challenge import Examination
 from attentest.challenges.faithfulness.examine import Faithfulness
 from attentest.challenges.rationale.examine import CEILINGS, Rationale
@@ -131,4 +131,4 @@ def test_what_faithfulness_explains_is_not_explained_again():
 
 
 def test_the_columns_that_only_some_corpora_give_are_documented():
-    assert all(f"`{column}`" in READINGS["rationale"].notes for column in OPTIONAL)
+    assert all(f"`{column}`" in PRESENTATIONS["rationale"].notes for column in OPTIONAL)

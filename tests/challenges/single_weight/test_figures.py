@@ -10,7 +10,7 @@ from tests.report.pages.test_figures import drawn
 
 from attentest.challenges.single_weight.examine import SingleWeight
 from attentest.challenges.single_weight.figures import FEWEST, delta_js_by_weight, flip_square
-from attentest.readings.charts import Palette, svg
+from attentest.presentation.charts import Palette, svg
 from attentest.store.findings import Findings
 
 CLASSES = ["negative", "positive"]
@@ -73,7 +73,7 @@ def test_the_running_median_follows_all_rows_however_few_points_are_drawn(monkey
         return next(rows for rows in drawn(chart) if rows and set(rows[0]) == {"x", "y"})
 
     whole = line()
-    monkeypatch.setattr("attentest.readings.charts.POINTS", 5)
+    monkeypatch.setattr("attentest.presentation.charts.POINTS", 5)
     assert line() == whole
     assert [point["x"] for point in whole] == sorted(point["x"] for point in whole)
     rows = [row for row in found.table.to_pylist() if row["not_judged"] is None]

@@ -23,7 +23,7 @@ from attentest.papers.vashishth_2019.families_figures import (
     quantile,
     write_chart,
 )
-from attentest.readings.charts import svg
+from attentest.presentation.charts import svg
 from attentest.report.claims.figures import figures_of
 from attentest.report.claims.headline import HeadlineView, headline_table
 from attentest.report.claims.page import claims_page

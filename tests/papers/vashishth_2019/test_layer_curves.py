@@ -16,7 +16,7 @@ from attentest.papers.vashishth_2019.families_figures import write_chart
 from attentest.papers.vashishth_2019.figures import figures
 from attentest.papers.vashishth_2019.layer_curves import layer_curves
 from attentest.papers.vashishth_2019.layer_panels import BLEU, LayerPanel, layer_panels
-from attentest.readings.charts import svg
+from attentest.presentation.charts import svg
 from attentest.report.claims.page import claims_page
 from attentest.report.claims.view import View
 

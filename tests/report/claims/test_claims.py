@@ -15,7 +15,7 @@ from tests.report.rendered import render
 
 from attentest.papers.claims import Claim, load_claims
 from attentest.papers.outcomes import evaluate
-from attentest.readings.charts import svg
+from attentest.presentation.charts import svg
 from attentest.report.claims.figures import drawn, scatter
 from attentest.report.claims.page import claims_page, write_claims_page
 from attentest.report.claims.tables import claims_table, papers_table

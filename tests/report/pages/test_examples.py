@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from attentest.readings.charts import Palette
+from attentest.presentation.charts import Palette
 from attentest.report.pages.examples import examples
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 import vl_convert
 
-from attentest.challenges import READINGS
+from attentest.challenges import PRESENTATIONS
 from attentest.challenges.adversary.figures import (
     bounded,
     certified,
@@ -19,13 +19,13 @@ from attentest.challenges.adversary.figures import (
 )
 from attentest.challenges.agreement.figures import PAIRS, agreement_overview, tau_histograms
 from attentest.challenges.permutation.figures import permutation_by_max_attention
-from attentest.readings.charts import DOT, Palette, svg
-from attentest.readings.reading import Plot, Results
+from attentest.presentation.charts import DOT, Palette, svg
+from attentest.presentation.presentation import Plot, Results
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
 
 #: The figures of a run of texts; that of translations has a test of its own.
-OF_TEXTS = [(name, plot) for name in READINGS for plot in READINGS[name].figures() if name != "alignment"]
+OF_TEXTS = [(name, plot) for name in PRESENTATIONS for plot in PRESENTATIONS[name].figures() if name != "alignment"]
 each_figure = pytest.mark.parametrize(("name", "plot"), OF_TEXTS, ids=[plot.key for _, plot in OF_TEXTS])
 
 CLASSES = ["negative", "positive"]
@@ -116,7 +116,7 @@ def test_classes_that_share_a_name_and_classes_without_one_stay_apart() -> None:
 def test_points_are_thinned_out_by_id_and_not_by_the_order_of_rows(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attentest.readings.charts.POINTS", 50)
+    monkeypatch.setattr("attentest.presentation.charts.POINTS", 50)
     found = run.findings("adversary")
     backwards = Findings(found.challenge, found.measures, found.table[::-1])
     once = points_of(divergence_by_max_attention(found, palette_of(run)))
@@ -134,7 +134,7 @@ def test_medians_and_counts_stand_on_all_rows_however_few_points_are_drawn(
         return next(rows for rows in drawn(chart) if rows and "n" in rows[0])
 
     whole = boxes()
-    monkeypatch.setattr("attentest.readings.charts.POINTS", 5)
+    monkeypatch.setattr("attentest.presentation.charts.POINTS", 5)
     assert boxes() == whole
     judged = sum(reason is None for reason in run.findings("permutation").table["not_judged"].to_pylist())
     assert sum(int(box["n"]) for box in whole[1:]) == judged

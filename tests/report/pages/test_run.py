@@ -12,10 +12,10 @@ from tests.report.made_up import HOSTILE, MEASURES
 from tests.report.made_up_verdict import made_up_verdict
 from tests.report.rendered import render
 
-from attentest.challenges import READINGS
-from attentest.challenges.adversary import reading as adversary
+from attentest.challenges import PRESENTATIONS
+from attentest.challenges.adversary import presentation as adversary
 from attentest.challenges.certificates.checks import checks_table, checks_terminal
-from attentest.readings.reading import Plot, Results
+from attentest.presentation.presentation import Plot, Results
 from attentest.report.pages.run import basis_of, figures_of, page
 from attentest.report.results import results_of
 from attentest.report.verdict.verdict import Goal, Verdict
@@ -83,7 +83,7 @@ def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: Run
     assert f"only one token ({refused} texts)." in outline.text
 
 
-OF_TEXTS = [(name, plot) for name in READINGS for plot in READINGS[name].figures() if name != "alignment"]
+OF_TEXTS = [(name, plot) for name in PRESENTATIONS for plot in PRESENTATIONS[name].figures() if name != "alignment"]
 
 
 @pytest.mark.parametrize(("name", "plot"), OF_TEXTS, ids=[plot.key for _, plot in OF_TEXTS])
@@ -128,7 +128,7 @@ def test_a_search_alone_or_none_is_not_shown_as_falling_short_of_a_proof(run: Ru
 @pytest.mark.slow
 def test_points_left_out_of_a_figure_are_owned_up_to(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attentest.report.pages.run.POINTS", 100)
-    monkeypatch.setattr("attentest.readings.charts.POINTS", 100)
+    monkeypatch.setattr("attentest.presentation.charts.POINTS", 100)
     assert page(run, made_up_verdict()).count("100 of them are drawn as points") == 4
 
 

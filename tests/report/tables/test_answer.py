@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.made_up_verdict import made_up_verdict
 
-from attentest.readings.line import Line
+from attentest.presentation.line import Line
 from attentest.report.tables.answer import COLUMNS, LINES, answer
 from attentest.report.tables.verdict import ANSWERS, TONES
 from attentest.report.verdict.verdict import Goal, Verdict

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.report.made_up_verdict import made_up_verdict
 from tests.report.rendered import render
 
-from attentest.readings.text import interval_of, reasons, value_of, visible, visible_token
+from attentest.presentation.text import interval_of, reasons, value_of, visible, visible_token
 from attentest.report.tables.measures import measures_table
 from attentest.report.tables.verdict import verdict_summary, verdict_table
 from attentest.store.folder import RunFolder

@@ -13,12 +13,12 @@ import torch
 from tests.runs.test_run import small
 
 from attentest.challenges.adversary.examine import Adversary
-from attentest.challenges.adversary.reading import adversary_line
+from attentest.challenges.adversary.presentation import adversary_line
 from attentest.explainers.perturbation.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.models.subject import AffineReading
-from attentest.readings.line import Line
-from attentest.readings.thresholds import FEWEST, THRESHOLDS, percent, tone_of
+from attentest.presentation.line import Line
+from attentest.presentation.thresholds import FEWEST, THRESHOLDS, percent, tone_of
 from attentest.report.verdict.judge import judge, words_that_mattered
 from attentest.report.verdict.weighing import weigh
 from attentest.runs.execute import execute

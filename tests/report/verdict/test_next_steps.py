@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentest.readings.line import Line, Rival, Settling
-from attentest.readings.thresholds import (
+from attentest.presentation.line import Line, Rival, Settling
+from attentest.presentation.thresholds import (
     FEWEST,
     MOST,
     THRESHOLDS,

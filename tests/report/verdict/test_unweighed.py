@@ -15,13 +15,13 @@ from tests.papers.made_up_layers import MULTI30K, layered_cell
 from tests.report.made_up_verdict import made_up_verdict
 from tests.report.rendered import render
 
-from attentest.challenges import CHALLENGES, READINGS
+from attentest.challenges import CHALLENGES, PRESENTATIONS
 from attentest.challenges.heads.examine import Heads
 from attentest.challenges.instances.examine import Instances
 from attentest.challenges.joint_adversary.examine import JointAdversary
 from attentest.challenges.knockout.examine import Knockout
-from attentest.readings.line import Measured
-from attentest.readings.text import value_of
+from attentest.presentation.line import Measured
+from attentest.presentation.text import value_of
 from attentest.report.pages.run import page
 from attentest.report.tables.verdict import ALSO, also_rows, also_table, verdict_summary
 from attentest.report.verdict.judge import judge
@@ -73,7 +73,7 @@ def asked(tmp_path: Path) -> RunFolder:
 
 def test_every_headline_is_a_measure_of_its_challenge(tmp_path: Path) -> None:
     for challenge in (Heads(), Knockout(), JointAdversary()):
-        assert {*READINGS[challenge.name].headline} <= {measure.name for measure in challenge.measures}
+        assert {*PRESENTATIONS[challenge.name].headline} <= {measure.name for measure in challenge.measures}
     found = also_measured(layered_cell(tmp_path, corpus=MULTI30K).folder, ())
     rows = [(one.challenge, one.words, one.judged, one.texts) for one in found]
     assert ("layers", "cross: share of correct predictions, attention of every layer replaced", 800, 800) in rows

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentest.readings.line import Line
+from attentest.presentation.line import Line
 from attentest.report.verdict.judge import goals_of, headline_of, the_one_reason, words_that_mattered
 from attentest.report.verdict.verdict import Goal
 from attentest.report.verdict.weighing import bounded, cautions, nothing_to_explain, remarks, remarks_by_tone, weigh

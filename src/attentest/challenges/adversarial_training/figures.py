@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from attentest.challenges.trained_models import adversaries, without_attention
-from attentest.readings.charts import (
+from attentest.presentation.charts import (
     ACCENT,
     INK,
     LN2,
@@ -21,7 +21,7 @@ from attentest.readings.charts import (
     styled,
     up_to,
 )
-from attentest.readings.seeds import Seeds, judged_rows
+from attentest.presentation.seeds import Seeds, judged_rows
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate
 

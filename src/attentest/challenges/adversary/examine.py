@@ -38,10 +38,10 @@ HALVED = 6
 class Adversary(Challenge):
     """ε-max JSD: the largest divergence from the model's attention within ε of its prediction (eq. 1).
 
-    The largest Jensen–Shannon divergence from the model's attention that keeps the prediction within ε. For two
-    classes it is [computed and proved](../../explanation/the-exact-adversary.md); for more it is bracketed between
-    what was reached and what is proved impossible. The paper's gradient search runs beside it and shows how far it
-    falls short.
+    The largest Jensen–Shannon divergence from the model's attention that keeps the prediction within ε. With an affine
+    head it is [computed and proved](../../explanation/the-exact-adversary.md) for two classes; for more it is bracketed
+    between what was reached and what is proved impossible. The paper's gradient search runs beside it and shows how
+    far it falls short; where the head is not affine, it is all there is.
     """
 
     name: ClassVar[str] = "adversary"

@@ -7,7 +7,7 @@ import json
 import altair as alt
 import numpy as np
 
-from attentest.readings.charts import (
+from attentest.presentation.charts import (
     INK,
     LN2,
     MUTED,

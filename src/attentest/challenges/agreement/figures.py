@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pyarrow.compute as pc
 
-from attentest.readings.charts import (
+from attentest.presentation.charts import (
     ACCENT,
     ALL,
     INK,
@@ -22,7 +22,7 @@ from attentest.readings.charts import (
     reference_line,
     styled,
 )
-from attentest.readings.text import pair_in_words, visible
+from attentest.presentation.text import pair_in_words, visible
 from attentest.store.findings import Findings, Measure
 from attentest.tasks import TEXTS, Wording
 

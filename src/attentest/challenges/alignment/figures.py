@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.readings.charts import COLOURS, GRID, INK, THEME
-from attentest.readings.text import pair_in_words, visible_token
+from attentest.presentation.charts import COLOURS, GRID, INK, THEME
+from attentest.presentation.text import pair_in_words, visible_token
 from attentest.store.findings import Findings
 
 __all__ = ["alignment_map", "heat_map", "shown_sentence"]

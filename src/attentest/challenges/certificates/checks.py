@@ -16,9 +16,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from attentest.readings.certificates import ABSORBING, OUTCOMES, Check, figure
-from attentest.readings.reading import Results
-from attentest.readings.text import visible
+from attentest.presentation.certificates import ABSORBING, OUTCOMES, Check, figure
+from attentest.presentation.presentation import Results
+from attentest.presentation.text import visible
 from attentest.registry import name_in_words
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import estimate

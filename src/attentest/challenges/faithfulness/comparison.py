@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.readings.line import Rival
-from attentest.readings.standings import ATTENTION
-from attentest.readings.thresholds import FEWEST
+from attentest.presentation.line import Rival
+from attentest.presentation.standings import ATTENTION
+from attentest.presentation.thresholds import FEWEST
 from attentest.registry import name_in_words
 from attentest.statistics.bootstrap import resampled_means
 from attentest.statistics.ranking import Dependence, Ranking, Standing, dependence, rank_methods

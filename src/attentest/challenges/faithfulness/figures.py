@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 
 from attentest.challenges.faithfulness.comparison import RANDOM, REMOVED, Compared
-from attentest.readings.charts import ALL, INK, Rows, interval_chart, interval_of_estimate, reference_line, up_to
+from attentest.presentation.charts import ALL, INK, Rows, interval_chart, interval_of_estimate, reference_line, up_to
 from attentest.store.findings import Findings
 
 __all__ = ["faithfulness_overview"]

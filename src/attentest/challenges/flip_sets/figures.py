@@ -8,9 +8,9 @@ import altair as alt
 import numpy as np
 import pyarrow.compute as pc
 
-from attentest.challenges.flip_sets.reading import ORDERS
-from attentest.readings.charts import GRID, INK, MUTED, THEME, data_of, judged_columns, styled, up_to
-from attentest.readings.text import value_of
+from attentest.challenges.flip_sets.presentation import ORDERS
+from attentest.presentation.charts import GRID, INK, MUTED, THEME, data_of, judged_columns, styled, up_to
+from attentest.presentation.text import value_of
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 

@@ -7,8 +7,8 @@ import math
 import altair as alt
 
 from attentest.challenges.trained_models import guided
-from attentest.readings.charts import ALL, INK, THEME, interval_chart, interval_of_estimate, reference_line
-from attentest.readings.seeds import MACRO, judged_rows, scores
+from attentest.presentation.charts import ALL, INK, THEME, interval_chart, interval_of_estimate, reference_line
+from attentest.presentation.seeds import MACRO, judged_rows, scores
 from attentest.store.findings import Findings
 
 __all__ = ["guide_scores"]

@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import pyarrow.compute as pc
 
-from attentest.challenges.layers.reading import DIRECTIONS
-from attentest.readings.charts import COLOURS, MUTED, curve, styled
+from attentest.challenges.layers.presentation import DIRECTIONS
+from attentest.presentation.charts import COLOURS, MUTED, curve, styled
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import estimate
 

@@ -7,7 +7,18 @@ import math
 import altair as alt
 import numpy as np
 
-from attentest.readings.charts import GRID, INK, MUTED, Palette, Rows, data_of, judged_columns, scatter, styled, up_to
+from attentest.presentation.charts import (
+    GRID,
+    INK,
+    MUTED,
+    Palette,
+    Rows,
+    data_of,
+    judged_columns,
+    scatter,
+    styled,
+    up_to,
+)
 from attentest.store.findings import Findings
 from attentest.tasks import TEXTS, Wording
 

@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import pyarrow.compute as pc
 
-from attentest.readings.charts import COLOURS, MUTED, PALE, curve, styled
-from attentest.readings.text import visible
+from attentest.presentation.charts import COLOURS, MUTED, PALE, curve, styled
+from attentest.presentation.text import visible
 from attentest.registry import name_in_words
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate, estimate

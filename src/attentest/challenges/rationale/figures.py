@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pyarrow.compute as pc
 
-from attentest.readings.charts import (
+from attentest.presentation.charts import (
     ALL,
     INK,
     Rows,

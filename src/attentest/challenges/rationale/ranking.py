@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.readings.standings import ATTENTION, place
-from attentest.readings.thresholds import FEWEST
+from attentest.presentation.standings import ATTENTION, place
+from attentest.presentation.thresholds import FEWEST
 from attentest.registry import name_in_words
 from attentest.statistics.ranking import Ranking, Standing, rank_methods
 from attentest.store.findings import Findings

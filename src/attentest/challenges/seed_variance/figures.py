@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
-from attentest.readings.charts import ACCENT, GRID, INK, LN2, MUTED, Rows, data_of, judged_columns, styled, up_to
+from attentest.presentation.charts import ACCENT, GRID, INK, LN2, MUTED, Rows, data_of, judged_columns, styled, up_to
 from attentest.store.findings import Findings
 from attentest.tasks import TEXTS, Wording
 

@@ -7,7 +7,7 @@ import math
 import altair as alt
 import numpy as np
 
-from attentest.readings.charts import (
+from attentest.presentation.charts import (
     ACCENT,
     INK,
     MUTED,
@@ -20,7 +20,7 @@ from attentest.readings.charts import (
     styled,
     up_to,
 )
-from attentest.readings.text import interval_of, value_of
+from attentest.presentation.text import interval_of, value_of
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 

@@ -57,7 +57,7 @@ RECORD, PACKED = "corpus.json", "prepared"
 #: Seconds without change after which a temporary folder belongs to nobody.
 ABANDONED = 24 * 3600
 #: Sources are left out: where rows come from does not change what is made of them.
-IMPORTS = re.compile(rb"^from (attentest\.data\.(?!sources|prepared)[\w.]+) import", re.MULTILINE)
+IMPORTS = re.compile(rb"^from (attentest\.data\.(?!sources|catalog\.prepared)[\w.]+) import", re.MULTILINE)
 #: What a folder that is missing, cut short or altered gives when it is opened.
 UNUSABLE = (OSError, ValueError, LookupError, TypeError, pa.ArrowException, InputError)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from attentest.errors import InputError
 from attentest.papers.vashishth_2019.families import Panel
-from attentest.readings.charts import COLOURS, GRID, INK, MUTED, PALE, THEME, svg
+from attentest.presentation.charts import COLOURS, GRID, INK, MUTED, PALE, THEME, svg
 from attentest.store.atomic import replacing, write_text
 
 __all__ = ["changes_by_weight", "density", "effects_by_weight", "quantile", "write_chart"]

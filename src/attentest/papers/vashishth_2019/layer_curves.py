@@ -8,9 +8,9 @@ from typing import Any
 
 import altair as alt
 
-from attentest.challenges.layers.reading import DIRECTIONS
+from attentest.challenges.layers.presentation import DIRECTIONS
 from attentest.papers.vashishth_2019.layer_panels import BLEU, LayerPanel
-from attentest.readings.charts import COLOURS, MUTED, PALE, THEME
+from attentest.presentation.charts import COLOURS, MUTED, PALE, THEME
 
 __all__ = ["layer_curves"]
 

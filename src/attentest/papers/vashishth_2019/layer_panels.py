@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.challenges.layers.reading import DIRECTIONS
+from attentest.challenges.layers.presentation import DIRECTIONS
 from attentest.measures.bleu import corpus_bleu
 from attentest.papers.evidence import Cell, Evidence, Group, grouped, parameters
 from attentest.statistics.seeds import OverSeeds

@@ -14,7 +14,7 @@ from attentest.papers import Paper
 from attentest.papers.claims import Claim
 from attentest.papers.evidence import Cell
 from attentest.papers.outcomes import Outcome
-from attentest.readings.charts import COLOURS, MUTED, THEME
+from attentest.presentation.charts import COLOURS, MUTED, THEME
 from attentest.report.claims.view import View
 
 __all__ = ["PaperFigure", "drawn", "figures_of", "scatter"]

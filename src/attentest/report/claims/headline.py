@@ -13,7 +13,7 @@ from rich.text import Text
 
 from attentest.papers.headline import Headline, Row
 from attentest.papers.headline_in_words import sentences
-from attentest.readings.text import visible
+from attentest.presentation.text import visible
 from attentest.statistics.seeds import OverSeeds
 
 __all__ = ["HeadlineView", "headline_table"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attentest.readings.charts import image
+from attentest.presentation.charts import image
 from attentest.report.claims.figures import PaperFigure, drawn, scatter
 from attentest.report.claims.headline import HeadlineView
 from attentest.report.claims.view import MARKS, View

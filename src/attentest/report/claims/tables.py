@@ -11,7 +11,7 @@ from rich.text import Text
 
 from attentest.papers.claims import Claim
 from attentest.papers.outcomes import Outcome
-from attentest.readings.text import visible
+from attentest.presentation.text import visible
 from attentest.report.claims.view import MARKS, View
 
 __all__ = ["claims_table", "papers_table"]

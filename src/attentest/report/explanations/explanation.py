@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from attentest.readings.certificates import Check, checks_of
+from attentest.presentation.certificates import Check, checks_of
 from attentest.report.explanations.savable import Savable
 
 if TYPE_CHECKING:

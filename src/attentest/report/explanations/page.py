@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attentest.readings.certificates import OUTCOMES, figure
-from attentest.readings.text import visible_token
+from attentest.presentation.certificates import OUTCOMES, figure
+from attentest.presentation.text import visible_token
 from attentest.report.explanations.explanation import NOTHING, Explanation, Pairs, Scored, excerpt
 from attentest.report.pages.html import environment
 

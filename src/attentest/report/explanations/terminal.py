@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from attentest.readings.certificates import OUTCOMES, Check, figure
-from attentest.readings.text import visible, visible_token
+from attentest.presentation.certificates import OUTCOMES, Check, figure
+from attentest.presentation.text import visible, visible_token
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
 
 __all__ = ["ExplanationView"]

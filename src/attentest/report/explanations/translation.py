@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attentest.readings.text import pair_in_words, visible, visible_token
+from attentest.presentation.text import pair_in_words, visible, visible_token
 from attentest.report.explanations.savable import Savable
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Translation(Savable):
     def to_html(self) -> str:
         """A page of its own, without scripts: a picture of words by words for every method."""
         from attentest.challenges.alignment.figures import heat_map
-        from attentest.readings.charts import image
+        from attentest.presentation.charts import image
         from attentest.report.pages.html import environment
 
         nothing = np.zeros((len(self.words), len(self.tokens)), bool)

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.readings.charts import Palette
-from attentest.readings.text import visible_token
+from attentest.presentation.charts import Palette
+from attentest.presentation.text import visible_token
 from attentest.store.findings import Findings
 
 __all__ = ["examples", "name_of"]

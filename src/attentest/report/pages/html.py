@@ -7,7 +7,7 @@ from typing import Any
 
 import jinja2
 
-from attentest.readings.text import visible
+from attentest.presentation.text import visible
 
 __all__ = ["environment"]
 

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.readings.charts import POINTS, image
-from attentest.readings.reading import Plot, Results
-from attentest.readings.site import site_of
-from attentest.readings.text import interval_of, value_of
+from attentest.presentation.charts import POINTS, image
+from attentest.presentation.presentation import Plot, Results
+from attentest.presentation.site import site_of
+from attentest.presentation.text import interval_of, value_of
 from attentest.report.pages.examples import examples, name_of
 from attentest.report.pages.html import environment
 from attentest.report.results import read, results_of

@@ -12,7 +12,7 @@ from rich.console import Group as Lines
 from rich.table import Table
 from rich.text import Text
 
-from attentest.challenges import READINGS
+from attentest.challenges import PRESENTATIONS
 from attentest.report.studies.results import Group, groups_of
 from attentest.studies.record import recorded
 
@@ -29,7 +29,7 @@ def study_table(ids: Sequence[str], runs: Path) -> Table:
     """One line per model and corpus: the mean over seeds, and the lowest and highest seed below it."""
     groups = groups_of(ids, runs)
     # The measures that a table has room for; the rest is in the CSV file.
-    wanted = [(c, m, words) for c, reading in READINGS.items() for m, words in reading.in_study.items()]
+    wanted = [(c, m, words) for c, reading in PRESENTATIONS.items() for m, words in reading.in_study.items()]
     cells = {(n, c, m): group.estimates(c, m) for n, group in enumerate(groups) for c, m, _ in wanted}
     shown = [(c, m, words) for c, m, words in wanted if any(cells[n, c, m] for n in range(len(groups)))]
     table = Table(title="Mean over seeds (lowest … highest seed)", title_justify="left", pad_edge=False, box=None)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from attentest.readings.line import Line
-from attentest.readings.text import interval_of, value_of, visible
+from attentest.presentation.line import Line
+from attentest.presentation.text import interval_of, value_of, visible
 from attentest.report.tables.verdict import ANSWERS, TONES
 from attentest.report.verdict.verdict import Goal, Verdict
 

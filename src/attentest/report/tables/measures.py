@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from attentest.readings.text import interval_of, reasons, value_of, visible
+from attentest.presentation.text import interval_of, reasons, value_of, visible
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, estimates_by_class

@@ -13,8 +13,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from attentest.readings.line import Measured
-from attentest.readings.text import interval_of, value_of, visible
+from attentest.presentation.line import Measured
+from attentest.presentation.text import interval_of, value_of, visible
 from attentest.report.verdict.verdict import Verdict
 
 __all__ = ["ALSO", "ANSWERS", "TONES", "also_rows", "also_table", "verdict_summary", "verdict_table"]

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from attentest.challenges.certificates.checks import failed
 from attentest.errors import StorageError
-from attentest.readings.line import Line
-from attentest.readings.thresholds import FEWEST, THRESHOLDS, percent
+from attentest.presentation.line import Line
+from attentest.presentation.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.registry import name_in_words
 from attentest.report.results import results_of
 from attentest.report.verdict.lines import lines_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attentest.challenges import READINGS
-from attentest.readings.line import Line, Settling
-from attentest.readings.reading import Results
-from attentest.readings.thresholds import settling_of
+from attentest.challenges import PRESENTATIONS
+from attentest.presentation.line import Line, Settling
+from attentest.presentation.presentation import Results
+from attentest.presentation.thresholds import settling_of
 from attentest.registry import name_in_words
 from attentest.report.results import read
 from attentest.store.folder import RunFolder
@@ -37,7 +37,7 @@ def _lines(results: Results) -> Iterator[Line]:
             line = make(results.found[name], results)
             if line is None or not line.estimate.judged:
                 continue
-            if not READINGS.is_own(name):
+            if not PRESENTATIONS.is_own(name):
                 line = replace(line, key=f"{name}.{line.key}", tone="context")
             yield replace(line, findings=name)
 

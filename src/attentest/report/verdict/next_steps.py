@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attentest.readings.line import Line
-from attentest.readings.thresholds import about, percent, settled_by
+from attentest.presentation.line import Line
+from attentest.presentation.thresholds import about, percent, settled_by
 from attentest.report.verdict.verdict import Goal
 from attentest.report.verdict.weighing import DEPENDENCE, UNSETTLED, Weighed
 from attentest.tasks import TEXTS, Wording

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.challenges import READINGS
-from attentest.readings.line import Measured
-from attentest.readings.text import reasons
+from attentest.challenges import PRESENTATIONS
+from attentest.presentation.line import Measured
+from attentest.presentation.text import reasons
 from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
@@ -22,20 +22,20 @@ FIRST = 4
 
 def also_measured(run: RunFolder, read: Collection[str]) -> Iterator[Measured]:
     """The headline measures of every findings file of a run but those that lines were ``read`` from."""
-    tabled = {run.named(name) for name, reading in READINGS.items() if reading.tabled}
+    tabled = {run.named(name) for name, reading in PRESENTATIONS.items() if reading.tabled}
     for name in run.challenges:
         if name in read or name in tabled:
             continue
         findings = run.findings(name)
         found = (_measured(findings, measure, words) for measure, words in _headlines(findings))
         yield from (one for one in found if one.texts)
-        if findings.name in READINGS and (further := READINGS[findings.name].further):
+        if findings.name in PRESENTATIONS and (further := PRESENTATIONS[findings.name].further):
             yield from further(findings)
 
 
 def _headlines(findings: Findings) -> list[tuple[Measure, str]]:
     """Which measures, and in which words."""
-    chosen = READINGS[findings.name].headline if findings.name in READINGS else {}
+    chosen = PRESENTATIONS[findings.name].headline if findings.name in PRESENTATIONS else {}
     found = []
     for kind in dict.fromkeys(measure.where.get("attention", "") for measure in findings.measures):
         of_kind = [measure for measure in findings.measures if measure.where.get("attention", "") == kind]

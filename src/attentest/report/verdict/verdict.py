@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from attentest.readings.line import Line, Measured
+from attentest.presentation.line import Line, Measured
 
 __all__ = ["Goal", "Open", "Verdict"]
 

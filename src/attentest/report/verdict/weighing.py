@@ -25,8 +25,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from attentest.readings.line import Line
-from attentest.readings.thresholds import percent
+from attentest.presentation.line import Line
+from attentest.presentation.thresholds import percent
 from attentest.report.verdict.verdict import Goal
 from attentest.tasks import TEXTS, Wording
 

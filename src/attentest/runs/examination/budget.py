@@ -64,7 +64,7 @@ def within_time(
     if budget["texts"] < budget["of"]:
         wholes = TASKS[run.corpus.task].wording.wholes
         why = f"to keep within {in_words(run.time)}"
-        if not budget.get("kept", True):  # as report/missing.py reads it: the first records do not say
+        if not budget.get("kept", True):  # as report/verdict/missing.py reads it: the first records do not say
             why = f"the fewest that there can be: {in_words(run.time)} will be exceeded"
         say(f"Time    {budget['texts']} of {budget['of']} {wholes} are examined, {why}")
     return replace(run, limit=budget["texts"])

@@ -1,8 +1,8 @@
 """The seam of the whole system: encode once, reread many times.
 
 A Subject is a model whose attention can be read and replaced. Reading a batch encodes it once and gives
-logits, weights and mask; ``reread`` gives the logits under other weights without encoding again. Every
-challenge works through these two classes and nothing else, whatever model stands behind them.
+logits, weights and mask; ``reread`` gives the logits under other weights without encoding again. Most
+challenges work through these two classes alone; those that need more say so in ``needs`` (models/capabilities.py).
 
 Axes. ``weights`` is [batch, *site, token], and no model here needs a site axis: the rows of a translator's batch are
 steps of writing, and each head of a transformer is a site by itself. Alternative weights carry one more axis, the K
@@ -37,7 +37,7 @@ class Reading(ABC):
     logits: Float[Tensor, "batch class"]
     weights: Float[Tensor, "batch *site token"]
     mask: Bool[Tensor, "batch *site token"]
-    #: What attention weighs, one per token, and the embeddings they were made from (in the graph).
+    #: What attention weighs, one per token, and the embeddings they were made from.
     states: Float[Tensor, "batch token state"]
     embeddings: Float[Tensor, "batch position embedding"]
     #: Where attention weighs items of several positions, such as sentences: the item of each position, −1 for none.

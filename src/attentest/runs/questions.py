@@ -59,7 +59,7 @@ class Questions:
     def of(cls, options: Options) -> Questions:
         """The challenges that were named, or the usual ones; a thorough audit adds those that train other models.
 
-        Where nothing but those is named, they are named for their parameters: the usual challenges are put too.
+        Naming only challenges of a thorough audit sets their parameters; the usual ones still run.
         """
         given = options.challenges
         if given is None and not options.thorough:

@@ -50,7 +50,7 @@ class Gradient(OfSlope):
     """|∂ŷ/∂e_t · e_t|, with attention held fixed (detached) or not (full).
 
     How the margin of the predicted class depends on the embedding of token *t*, times that embedding. The gradient
-    is taken of the logit, not of the probability: the order is the same, and it does not vanish where the model is
+    is taken of the log-odds, not of the probability: the order is the same, and it does not vanish where the model is
     sure.
     """
 

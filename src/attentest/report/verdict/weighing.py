@@ -14,8 +14,8 @@ made of, do those states still *stand* for their tokens, do other views of the t
                                            or the trained ones settle nothing
 
 Whatever speaks against a goal bounds it and is named in its answer (``cautions``), so that no answer contradicts a line
-it rests on. Three lines break no link of that chain. *accuracy*: a model that is not significantly better than the most
-frequent class has nothing to explain. *needed*: where the task does not need attention there is nothing to
+it rests on. Three lines stand outside these five questions. *accuracy*: a model that is not significantly better than
+the most frequent class has nothing to explain. *needed*: where the task does not need attention there is nothing to
 explain, although this model may rely on it. *luck*: what varies over seeds is true of this training alone.
 """
 

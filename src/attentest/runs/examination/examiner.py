@@ -45,7 +45,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Examined:
-    """What a batch gave, and the seconds it took, challenge by challenge; reading it is under no name."""
+    """What a batch gave, and the seconds it took, challenge by challenge; the key '' holds the forward pass."""
 
     tables: Mapping[str, pa.Table]
     seconds: Mapping[str, float]

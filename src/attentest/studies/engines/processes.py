@@ -16,6 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import ClassVar
 
@@ -159,6 +160,7 @@ def _join(team: list[_Worker], number: int, work: Work) -> None:
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
         team.append(_Worker(number, work))
         return
+    resource_tracker.ensure_running()  # started later, it would let the first worker have Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         team.append(_Worker(number, work))

@@ -14,6 +14,7 @@ from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
+from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
 from attentest.runs.removal import Removal, ranks_of, without_top
 from attentest.runs.run import MODEL, VOCABULARY
@@ -130,3 +131,10 @@ def test_what_cannot_be_removed_is_said():
         Removal("attention", 1.0)
     with pytest.raises(InputError, match="removal_by"):
         Removal("attention", 0.5, "burn")  # type: ignore[arg-type]
+
+
+def test_a_removal_and_a_guided_model_are_refused_together():
+    chosen = {"corpus": "reviews", "removal": "attention", "removal_share": 0.2}
+    assert describe_run(challenges=["uniform"], **chosen).removal is not None
+    with pytest.raises(InputError, match="'guide' compares with a guided model"):
+        describe_run(challenges=["guide"], **chosen)

@@ -81,6 +81,12 @@ class TrainedRun(Run):
     def __post_init__(self) -> None:
         if self.removal is not None and self.architecture.decoder is not None:
             raise InputError(f"Removal is for classifiers, and {self.corpus.name!r} has texts to write: leave it out.")
+        guided = next((c for c in self.challenges if any(other.guide for other in c.companions)), None)
+        if self.removal is not None and guided is not None:
+            raise InputError(
+                f"Challenge {guided.name!r} compares with a guided model, which reads whole texts: it cannot follow "
+                "a removal. Leave out one of them."
+            )
 
     @cached_property
     def model_record(self) -> ModelRecord:

@@ -35,6 +35,7 @@ from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.heads import HEADS
 from attentest.papers import PAPERS, paper_in
+from attentest.presentation import thresholds
 from attentest.presentation.thresholds import THRESHOLDS
 from attentest.runs.presets import PRESETS, preset
 from attentest.store.folder import find_run
@@ -135,6 +136,7 @@ def test_the_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest
     for about in folder.glob("*/paper.toml"):
         monkeypatch.setitem(PAPERS.own, about.parent.name, paper_in(about.parent))
         assert all(map(read_study, PAPERS[about.parent.name].studies()))
+    monkeypatch.setattr(thresholds, "THRESHOLDS", dict(thresholds.THRESHOLDS))  # a page may add its own
     module = type(sys)("page")
     monkeypatch.setitem(sys.modules, "page", module)
     for block in blocks(page, "python"):

@@ -22,6 +22,7 @@ __all__ = [
     "THRESHOLDS",
     "Band",
     "about",
+    "band_of",
     "clear_of",
     "percent",
     "said",
@@ -131,9 +132,16 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}\u00a0%"
 
 
+def band_of(key: str) -> Band:
+    """The thresholds by their key; a line that counts must have some."""
+    if key not in THRESHOLDS:
+        raise LookupError(f"There are no thresholds {key!r}: add a Band with a reason to presentation/thresholds.py.")
+    return THRESHOLDS[key]
+
+
 def tone_of(key: str, found: Estimate, *, chance: float = 0.0) -> Tone:
     """What an estimate says by where its whole interval lies; above ``chance`` when that is given."""
-    band = THRESHOLDS[key]
+    band = band_of(key)
     if found.judged < FEWEST or math.isnan(found.low):
         return "unsettled"
     low, high = ((value - chance) / (1 - chance) for value in (found.low, found.high))
@@ -172,7 +180,7 @@ def settling_of(key: str, found: Estimate, *, chance: float = 0.0) -> Settling |
     few = found.judged < FEWEST
     if tone_of(key, found, chance=chance) != "unsettled" or (math.isnan(found.low) and not few):
         return None
-    band = THRESHOLDS[key]
+    band = band_of(key)
     return clear_of(
         [chance + mark * (1 - chance) for mark in (band.against, band.supports)], found, counted=band.counted
     )

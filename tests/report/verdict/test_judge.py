@@ -19,6 +19,7 @@ from attentest.measures.capture import captured
 from attentest.models.subject import AffineReading
 from attentest.presentation.line import Line
 from attentest.presentation.thresholds import FEWEST, THRESHOLDS, percent, tone_of
+from attentest.report.verdict.argument import ARGUMENT
 from attentest.report.verdict.judge import judge, words_that_mattered
 from attentest.report.verdict.weighing import weigh
 from attentest.runs.execute import execute
@@ -31,6 +32,14 @@ from attentest.store.summary import Estimate
 def finished(tmp_path_factory):
     """A small real run with every challenge."""
     return execute(small(), tmp_path_factory.mktemp("runs"))
+
+
+def test_every_line_of_a_run_has_its_part_and_its_thresholds(finished):
+    lines = judge(finished).lines
+    assert len(lines) > 8
+    for line in lines:
+        assert line.key in {part.key for part in ARGUMENT}, "give it a Part in report/verdict/argument.py"
+        assert not line.scale or line.scale in THRESHOLDS, "give it a Band in presentation/thresholds.py"
 
 
 def line(key: str, tone: str) -> Line:

@@ -14,13 +14,13 @@ from attentest.presentation.line import Line
 from attentest.presentation.thresholds import FEWEST, THRESHOLDS, percent
 from attentest.registry import name_in_words
 from attentest.report.results import results_of
+from attentest.report.verdict.argument import DECIDING, DEPENDENCE
 from attentest.report.verdict.lines import lines_of
 from attentest.report.verdict.missing import failures, left_out
 from attentest.report.verdict.next_steps import next_steps
 from attentest.report.verdict.unweighed import also_measured
 from attentest.report.verdict.verdict import Goal, Open, Verdict
 from attentest.report.verdict.weighing import (
-    DEPENDENCE,
     UNKNOWN,
     UNSETTLED,
     VOID,
@@ -52,8 +52,6 @@ FORCED = (
 )
 TOGETHER = "Steps of one sentence are not independent: intervals resample sentences or use an effective sample size."
 
-#: What a verdict cannot do without: one of each.
-DECIDING = (("uniform", "permutation"), ("agreement",))
 RUN_ALL = "run the audit without naming challenges (--challenge)."
 
 

@@ -11,39 +11,30 @@ from attentest.presentation.presentation import Results
 from attentest.presentation.thresholds import settling_of
 from attentest.registry import name_in_words
 from attentest.report.results import read
+from attentest.report.verdict.argument import place_of
 from attentest.store.folder import RunFolder
 
 __all__ = ["lines_of"]
 
-#: The order of the argument, by the lines' keys; lines of other packages come after it.
-ARGUMENT = (
-    *("accuracy", "held", "uniform", "permutation", "states", "order", "adversary", "gating", "bleu", "unique"),
-    *("needed", "stands", "gradient", "deletion", "saliency", "rationale", "alignment", "carries", "luck"),
-)
-
 
 def lines_of(run: RunFolder, results: Results, bad: frozenset[str]) -> Iterator[Line]:
     """Every line that a run's results allow, in the order of the argument; ``bad`` explainers failed their check."""
-    for line in sorted(_lines(results), key=lambda line: _place(line.key)):
+    for line in sorted(_lines(results), key=lambda line: place_of(line.key)):
         file = run.named(line.findings) or ""
         yield _counted(replace(line, findings=file, settling=line.settling or _settling(line)), bad)
 
 
 def _lines(results: Results) -> Iterator[Line]:
-    """The lines of every reading, each with the name of its challenge; one of another package decides nothing."""
-    for reading in read(results):
-        name = reading.challenge
-        for make in reading.lines:
+    """The lines of every presentation, each with the name of its challenge; one of another package decides nothing."""
+    for presentation in read(results):
+        name = presentation.challenge
+        for make in presentation.lines:
             line = make(results.found[name], results)
             if line is None or not line.estimate.judged:
                 continue
             if not PRESENTATIONS.is_own(name):
                 line = replace(line, key=f"{name}.{line.key}", tone="context")
             yield replace(line, findings=name)
-
-
-def _place(key: str) -> int:
-    return ARGUMENT.index(key) if key in ARGUMENT else len(ARGUMENT)
 
 
 def _counted(line: Line, failed: frozenset[str]) -> Line:

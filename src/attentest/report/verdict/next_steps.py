@@ -7,8 +7,9 @@ from typing import Any
 
 from attentest.presentation.line import Line
 from attentest.presentation.thresholds import about, percent, settled_by
+from attentest.report.verdict.argument import DEPENDENCE
 from attentest.report.verdict.verdict import Goal
-from attentest.report.verdict.weighing import DEPENDENCE, UNSETTLED, Weighed
+from attentest.report.verdict.weighing import UNSETTLED, Weighed
 from attentest.tasks import TEXTS, Wording
 
 __all__ = ["next_steps"]

@@ -27,11 +27,11 @@ from typing import Literal
 
 from attentest.presentation.line import Line
 from attentest.presentation.thresholds import percent
+from attentest.report.verdict.argument import ARGUMENT, DEPENDENCE, KEYS, OTHER_VIEWS, Key
 from attentest.report.verdict.verdict import Goal
 from attentest.tasks import TEXTS, Wording
 
 __all__ = [
-    "DEPENDENCE",
     "UNKNOWN",
     "UNSETTLED",
     "VOID",
@@ -47,12 +47,6 @@ __all__ = [
 ]
 
 UNKNOWN, UNSETTLED, VOID = "unknown", "unsettled", "void"
-#: The lines on whether predictions depend on the weights.
-DEPENDENCE = ("uniform", "permutation")
-OTHER_VIEWS = ("gradient", "deletion", "saliency", "rationale", "carries")
-
-Key = Literal["reason", "check", "one"]
-KEYS: tuple[Key, ...] = ("reason", "check", "one")
 
 
 @dataclass(frozen=True)
@@ -93,32 +87,15 @@ def nothing_to_explain(wording: Wording = TEXTS) -> Mapping[str, str]:
     }
 
 
-def speaking_against(wording: Wording = TEXTS) -> tuple[tuple[str, tuple[Key, ...], str], ...]:
-    """What a line says that speaks against some goals, and leaves them at most "with care"."""
-    item, items = wording.item, wording.items
-    return (
-        ("uniform", ("reason", "check"), "Under uniform attention almost no decision flips."),
-        ("permutation", ("reason", "check"), "Shuffling the weights hardly moves the prediction."),
-        ("order", ("reason", "check"), "Removing its largest weights flips decisions hardly earlier than random ones."),
-        ("gradient", ("reason",), f"Gradients rank the {items} differently."),
-        ("deletion", ("reason",), f"The effect of deleting a {item} does not match its weight."),
-        ("saliency", ("reason",), f"Erasing its top {items} does far less than erasing saliency’s."),
-        ("rationale", ("reason",), f"It finds the {items} that {wording.decide} no better than a random order."),
-        ("carries", ("reason",), f"A simple model of single {items} gains nothing from the weights."),
-        ("needed", ("reason",), "A model trained with uniform weights does as well: there is nothing to explain."),
-    )
-
-
 def cautions(wording: Wording = TEXTS) -> tuple[Caution, ...]:
     """Every caution."""
-    against = speaking_against(wording)
     luck = (
         f"Speak of this model, not of the task: another seed would show other {wording.items}.",
         f"Another seed of the same model would more often than not show another {wording.item}.",
     )
     return (
         *(Caution("accuracy", goal, "cannot say", f"{why}.", tone) for goal in KEYS for tone, why in NOTHING.items()),
-        *(Caution(line, goal, "with care", why) for line, goals, why in against for goal in goals),
+        *(Caution(part.key, goal, "with care", part.said(wording)) for part in ARGUMENT for goal in part.bounds),
         Caution("needed", "one", "no", "A model trained with uniform weights decides as well."),
         Caution("luck", "reason", "yes", luck[0]),
         Caution("luck", "check", "yes", "Check again after every training: another seed attends elsewhere."),

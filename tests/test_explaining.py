@@ -10,6 +10,7 @@ import torch
 import attentest
 from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError, NotApplicable, StorageError, UnknownName
+from attentest.explainers import EXPLAINERS
 from attentest.explaining import METHODS, MOST_PAIRED, named
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
@@ -182,11 +183,11 @@ def test_a_single_word_can_be_explained(runs):
     assert all(len(scores) == 1 for scores in made.scores.values())
 
 
-def test_a_method_of_the_default_that_does_not_apply_is_passed_over_and_one_by_name_is_an_error(runs, monkeypatch):
-    from attentest.models.networks.classifier import Classifier
-    from attentest.models.subject import Subject
+def test_a_method_of_the_default_that_does_not_apply_is_skipped_and_one_by_name_is_an_error(runs, monkeypatch):
+    def refuse(*_):
+        raise NotApplicable("this is for models that can be replayed")
 
-    monkeypatch.setattr(Classifier, "replay", Subject.replay)
+    monkeypatch.setattr(EXPLAINERS["lrp"], "explain", refuse)
     made = attentest.explain(TEXT, runs=runs)
     assert "lrp" not in made.scores
     assert any("lrp does not apply" in note for note in made.notes)

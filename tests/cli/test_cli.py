@@ -145,7 +145,7 @@ def test_list_lists(run, kind):
 def test_list_says_what_one_entry_does_and_what_its_parameters_mean(run):
     code, out, _ = run("list", "challenges", "adversary")
     assert code == 0
-    for words in ("it is computed and proved; for more", "epsilon = 0.01", "How far the prediction may move"):
+    for words in ("it is computed and proved for two classes", "epsilon = 0.01", "How far the prediction may move"):
         assert words in " ".join(out.split())
     (entry,) = json.loads(run("list", "models", "bilstm", "--json")[1])["encoders"]
     assert entry["words"]["hidden"].startswith("Numbers in a state")

@@ -69,7 +69,7 @@ def test_what_is_wrong_with_a_file_of_pairs_is_said_in_one_line(run, tmp_path):
     good = write(tmp_path / "good.csv", sentences())
     fails_in_one_line(
         run("audit", "--data", good, *COLUMNS[:2], "--second-column", "hypotesis", *COLUMNS[4:]),
-        "no column 'hypotesis' (--second-column)",
+        "no column 'hypotesis' (second_column, --second-column)",
         "premise, hypothesis, gold",
     )
     fails_in_one_line(
@@ -77,7 +77,7 @@ def test_what_is_wrong_with_a_file_of_pairs_is_said_in_one_line(run, tmp_path):
     )
     empty = write(tmp_path / "empty.csv", [(one, "", label) for one, _, label in sentences()])
     fails_in_one_line(
-        run("audit", "--data", empty, *COLUMNS), "60 rows left out: empty second text", "--second-column (hypothesis)"
+        run("audit", "--data", empty, *COLUMNS), "60 rows left out: empty second text", "second_column (hypothesis)"
     )
     same = write(tmp_path / "same.csv", [(one, two, "NEUTRAL") for one, two, _ in sentences()])
     fails_in_one_line(run("audit", "--data", same, *COLUMNS), "one class only", "NEUTRAL")

@@ -49,7 +49,9 @@ def columns_of(
     named = {"text": text, "label": label, "second": second, "id": id}
     for role, name in named.items():
         if name is not None and name not in table.columns:
-            raise InputError(f"{table.name} has no column {name!r} ({role}_column). It has: {_listed(table)}.")
+            raise InputError(
+                f"{table.name} has no column {name!r} ({role}_column, --{role}-column). It has: {_listed(table)}."
+            )
     taken = [name for name in named.values() if name is not None]
     twice = next((name for name in taken if taken.count(name) > 1), None)
     if twice is not None:

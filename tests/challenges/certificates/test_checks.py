@@ -11,11 +11,11 @@ from attentest.challenges.agreement.examine import Agreement
 from attentest.challenges.certificates.checks import checked, checks_table
 from attentest.challenges.certificates.examine import LIMITS, OUTSIDE, Certificates
 from attentest.challenges.faithfulness.examine import Faithfulness
-from attentest.challenges.faithfulness.presentation import FAILED
 from attentest.challenges.randomisation.figures import randomisation_curve
 from attentest.challenges.uniform.examine import UniformAttention
 from attentest.presentation.charts import svg
 from attentest.presentation.presentation import Results
+from attentest.presentation.standings import FAILED
 from attentest.registry import parameters_of
 from attentest.report.pages.run import page
 from attentest.report.tables.answer import LINES, answer

@@ -70,7 +70,7 @@ def test_what_is_not_obvious_is_asked_for(columns: dict[str, list[object]], mess
 
 @pytest.mark.parametrize("role", ["text", "label", "second", "id"])
 def test_a_named_column_that_is_missing_is_refused(role: str) -> None:
-    message = rf"data.csv has no column 'nope' \({role}_column\). It has: text, label."
+    message = rf"data.csv has no column 'nope' \({role}_column, --{role}-column\). It has: text, label."
     with pytest.raises(InputError, match=message):
         columns_of(table_of(text=PROSE, label=CLASSES), **{role: "nope"})
 

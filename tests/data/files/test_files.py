@@ -197,7 +197,11 @@ def lines_of(rows: list[dict[str, object]]) -> str:
 
 
 BAD: dict[str, tuple[list[dict[str, object]], dict[str, object], str]] = {
-    "named column": (ROWS, {"text_column": "review"}, r"no column 'review' \(text_column\). It has: text, label"),
+    "named column": (
+        ROWS,
+        {"text_column": "review"},
+        r"no column 'review' \(text_column, --text-column\). It has: text, label",
+    ),
     "no label": ([{"text": "a"}] * 9, {}, "holds the label"),
     "one class": ([row | {"label": "pos"} for row in ROWS], {}, "one class only: every label in column 'label'"),
     "small class": ([*ROWS, {"text": "a", "label": "rare"}], {}, "Class 'rare' has 1 different text, .* at least 3"),

@@ -45,8 +45,6 @@ FINE_TUNES = (
     "attentest.training.loop:fit",
 )
 READ_BY = ("attentest.models.huggingface.building:build_pretrained",)
-#: The files of a checkpoint that decide what it computes: weights, configuration, words.
-DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Annotated, ClassVar
 
-from attentest.data.worlds.simple import cues, told
-from attentest.data.worlds.world import Slot, World, invented
+from attentest.data.worlds.simple import OfClasses, cues, told
+from attentest.data.worlds.world import Slot, invented
 from attentest.errors import InputError
 from attentest.tasks import TaskName
 
@@ -18,7 +18,7 @@ KEYS = invented("key", 0, 8)
 
 
 @dataclass(frozen=True)
-class LookUp(World):
+class LookUp(OfClasses):
     """Every key is followed by a value, and the value of the key that is asked for tells the class.
 
     Generated on the spot. The world can intervene in its own texts: it draws any words anew and keeps the rest, so
@@ -33,27 +33,14 @@ class LookUp(World):
     least: ClassVar[int] = 6
 
     train: int = 5000
-    dev: int = 300
-    test: int = 300
-    seed: int = 1
-    length: int = 16
-    distractors: int = 0
-    outcomes: Annotated[int, "Classes, from 2 to 64."] = 2
     keys: Annotated[int, "Keys in every text, from 2 to 8."] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 2 <= self.outcomes <= 64:
-            raise InputError(f"Corpus {self.name!r}: outcomes={self.outcomes} must be from 2 to 64.")
         if not 2 <= self.keys <= len(KEYS) or 2 * self.keys >= 0.7 * self.length:
             raise InputError(
                 f"Corpus {self.name!r}: keys={self.keys} must be from 2 to {len(KEYS)}, and fit twice into the length."
             )
-
-    @property
-    def classes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """By number."""
-        return tuple(f"class {number}" for number in range(self.outcomes))
 
     def slots(self, random: Random) -> list[Slot]:
         """For each of some keys, the key and its value: exchanging it leaves the key and draws another value."""

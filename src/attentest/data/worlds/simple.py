@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from attentest.data.worlds.world import Slot, World, invented
 from attentest.errors import InputError
 
-__all__ = ["AnyOf", "Keyword", "Majority"]
+__all__ = ["AnyOf", "Keyword", "Majority", "OfClasses"]
 
 #: So many words tell each class.
 EACH = 6
@@ -32,7 +32,30 @@ def told(classes: int) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True)
-class Keyword(World):
+class OfClasses(World):
+    """Words tell one of several classes, which are numbered."""
+
+    train: int = 3000
+    dev: int = 300
+    test: int = 300
+    seed: int = 1
+    length: int = 16
+    distractors: int = 0
+    outcomes: Annotated[int, "Classes, from 2 to 64."] = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 <= self.outcomes <= 64:
+            raise InputError(f"Corpus {self.name!r}: outcomes={self.outcomes} must be from 2 to 64.")
+
+    @property
+    def classes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """By number."""
+        return tuple(f"class {number}" for number in range(self.outcomes))
+
+
+@dataclass(frozen=True)
+class Keyword(OfClasses):
     """One word tells the class.
 
     Generated on the spot. The world can intervene in its own texts: it draws any words anew and keeps the rest, so
@@ -44,21 +67,6 @@ class Keyword(World):
     least: ClassVar[int] = 2
 
     train: int = 2000
-    dev: int = 300
-    test: int = 300
-    seed: int = 1
-    length: int = 16
-    distractors: int = 0
-    outcomes: Annotated[int, "Classes, from 2 to 64."] = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_outcomes(self)
-
-    @property
-    def classes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """By number."""
-        return tuple(f"class {number}" for number in range(self.outcomes))
 
     def slots(self, random: Random) -> list[Slot]:
         """One."""
@@ -70,7 +78,7 @@ class Keyword(World):
 
 
 @dataclass(frozen=True)
-class Majority(World):
+class Majority(OfClasses):
     """Several words tell a class each, and the most frequent class wins; of several, the one told first.
 
     Generated on the spot. The world can intervene in its own texts: it draws any words anew and keeps the rest, so
@@ -81,25 +89,13 @@ class Majority(World):
     summary: ClassVar[str] = "generated: several words vote for a class; the world can intervene in its texts"
     least: ClassVar[int] = 4
 
-    train: int = 3000
-    dev: int = 300
-    test: int = 300
-    seed: int = 1
     length: int = 20
-    distractors: int = 0
-    outcomes: Annotated[int, "Classes, from 2 to 64."] = 2
     votes: Annotated[int, "Words that tell a class, in every text."] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_outcomes(self)
         if not 2 <= self.votes < 0.7 * self.length:
             raise InputError(f"Corpus {self.name!r}: votes={self.votes} must be 2 or more, and fit into the length.")
-
-    @property
-    def classes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """By number."""
-        return tuple(f"class {number}" for number in range(self.outcomes))
 
     def slots(self, random: Random) -> list[Slot]:
         """One for each vote."""
@@ -157,8 +153,3 @@ class AnyOf(World):
         """1 where a slot holds a telling word."""
         telling = invented("trigger", 0, EACH)
         return int(any(words[0] in telling for words in said))
-
-
-def _check_outcomes(world: Keyword | Majority) -> None:
-    if not 2 <= world.outcomes <= 64:
-        raise InputError(f"Corpus {world.name!r}: outcomes={world.outcomes} must be from 2 to 64.")

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
 from attentest.errors import InputError
-from attentest.explainers.erasure import check_erasure, erased
+from attentest.explainers.erasure import Known, check_erasure, erased
 from attentest.explainers.perturbation.drops import output_of
 from attentest.measures.capture import deciding, held_share
 from attentest.measures.chance import uniforms
@@ -171,16 +171,30 @@ class _Values:
         return cls(mean, (first, second), alone)
 
 
-def _worth(examination: Examination, mode: str, keep: Bool[Tensor, "batch set token"], drawn: Tensor) -> Tensor:
+def _worth(
+    examination: Examination,
+    mode: str,
+    keep: Bool[Tensor, "batch set token"],
+    drawn: Tensor,
+    known: Known | None = None,
+) -> Float[Tensor, "batch set"]:
     """The log-odds of the predicted class when only these items are left; of an empty text, with unknown words."""
     keep = torch.where(drawn[:, None, None], keep, examination.mask[:, None])
     about = examination.subject, examination.batch, examination.reading
-    logits = erased(*about, keep, mode, examination.known(mode) if mode != "zero_attention" else None)
+    logits = erased(*about, keep, mode, examination.known(mode) if known is None else known)
     empty = ~keep.any(-1)
     if bool((empty & logits.isnan().any(-1)).any()):
         nothing = erased(*about, torch.zeros_like(keep[:, :1]), "mask", examination.known("mask"))
         logits = torch.where(empty[..., None], nothing, logits)
     return output_of(logits, examination.reading.predicted, "margin")
+
+
+def _whole(examination: Examination) -> Known:
+    """What is known before any word is taken out: the texts as they are, so that those not drawn cost nothing."""
+    known, reading = Known(), examination.reading
+    kept = reading.spread(examination.mask[:, None]) & examination.batch.mask[:, None]
+    known.learn(kept, reading.logits.double()[:, None])
+    return known
 
 
 def _players(
@@ -217,9 +231,13 @@ def _gains(
         ways.append(rank)
     rank = torch.stack(ways, dim=2).flatten(1, 2)
     of_item = rank.gather(-1, group.clamp(min=0)[:, None].expand(-1, orders, -1))
-    step = torch.arange(count + 1, device=group.device)[None, None, :, None]
-    keep = (of_item[:, :, None] < step) & mask[:, None, None]
-    worth = _worth(examination, mode, keep.flatten(1, 2), drawn).unflatten(1, keep.shape[1:3])
+    step = torch.arange(count + 1, device=group.device)[None, :, None]
+    # One order at a time, and none of its sets kept: they hardly come again, and there may be many classes.
+    worths = [
+        _worth(examination, mode, (one[:, None] < step) & mask[:, None], drawn, _whole(examination))
+        for one in of_item.unbind(1)
+    ]
+    worth = torch.stack(worths, dim=1)
     gain = worth.diff(dim=-1).gather(-1, of_item)
     sizes = torch.zeros_like(real, dtype=torch.double).scatter_add(-1, group.clamp(min=0), mask.double())
     shared = sizes.gather(-1, group.clamp(min=0)).clamp(min=1.0)

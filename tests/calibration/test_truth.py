@@ -145,3 +145,21 @@ def test_frozen_embeddings_have_gradients_at_states_too():
     batch = Encoded.of(world.load()["test"], vocabulary).batch(np.arange(4))
     scores = EXPLAINERS.parse("gradient_state").scores(subject, batch, subject.read(batch))
     assert (scores > 0).any(-1).all()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "low", "high"),
+    [
+        (Mechanism(Own(), OnDeciding(sharp=8.0)), 0.9, 1.0),
+        (Mechanism(Leaked(share=1.0), OnDeciding()), 0.0, 0.05),  # other weights would do
+        (Mechanism(Own(), OnOthers()), -1.0, 0.05),
+    ],
+)
+def test_the_one_reason_leaves_nothing_to_other_words_or_other_weights(
+    mechanism: Mechanism, low: float, high: float
+) -> None:
+    """Attention may hold all that mattered and still not be the one reason."""
+    world = Keyword(train=60, dev=5, test=12)
+    vocabulary = Vocabulary.from_split(world.load()["train"])
+    one = truth_of(built(mechanism, world, vocabulary), world.texts()[:12], vocabulary).means()["one"]
+    assert low <= one <= high

@@ -5,7 +5,8 @@ from what mattered. Three truths, each for one use of the verdict:
 
 - **words** (*say which words mattered*): units of the text, exchanged by the world;
 - **states** (*check where the model looks*): what attention weighs, each state exchanged for that of another text;
-- **one** (*give it as the one reason*): the truth about words, less what the other words would have said without them.
+- **one** (*give it as the one reason*): the least of three: the truth about words, what goes when these words are drawn
+  anew, and what goes when their weight lies on the others. So neither other words nor other weights would have done.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _truth(asked: Interviewer, orders: int, random: np.random.Generator) -> tupl
             mass[group[0]] = share
     by_unit = _by_unit(asked.text, weights[1:-1])
     words, top = _held(by_unit, mass)
-    one = words * (1 - _without(asked, np.argsort(-by_unit, kind="stable")[:top], random)) if top else float("nan")
+    one = _the_one(asked, reading, words, np.argsort(-by_unit, kind="stable")[:top], random) if top else float("nan")
     return words, _states_held(asked, reading, weights, orders, random), one
 
 
@@ -110,16 +111,33 @@ def _held(weights: np.ndarray, mass: np.ndarray) -> tuple[float, int]:
     return float(held_share(chosen, each, torch.ones_like(each, dtype=torch.bool), top)), int(top)
 
 
-def _without(asked: Interviewer, units: np.ndarray, random: np.random.Generator, draws: int = 64) -> float:
-    """The share, from 0 to 1, of what a text says over chance that is left when these units are drawn anew."""
+def _the_one(
+    asked: Interviewer, reading: Reading, words: float, top: np.ndarray, random: np.random.Generator, draws: int = 64
+) -> float:
+    """The least of: what these units hold, what goes with them, what goes when their weight lies on the others."""
     drawn = random.integers(0, asked.counts, size=(draws, len(asked.counts)))
     without = np.tile(asked.own, (draws, 1))
-    without[:, units] = drawn[:, units]
+    without[:, top] = drawn[:, top]
     logits = asked.logits(np.concatenate([asked.own[None], drawn, without]))
-    said = log_odds(logits, logits[:1].argmax(-1).expand(len(logits))).numpy()
-    chance, left = said[1 : draws + 1].mean(), said[draws + 1 :].mean()
+    of = logits[:1].argmax(-1)
+    said = log_odds(logits, of.expand(len(logits))).numpy()
+    chance, without_words = said[1 : draws + 1].mean(), said[draws + 1 :].mean()
+    elsewhere = log_odds(_weight_elsewhere(asked.text, reading, top).cpu(), of).item()
     whole = said[0] - chance
-    return float(np.clip((left - chance) / whole, 0.0, 1.0)) if whole > 0 else 1.0
+    if whole <= 0:
+        return float("nan")
+    gone = [1 - np.clip((left - chance) / whole, 0.0, 1.0) for left in (without_words, elsewhere)]
+    return float(min(words, *gone))
+
+
+def _weight_elsewhere(text: Text, reading: Reading, units: np.ndarray) -> Tensor:
+    """The logits when the weight of these units lies on all others, in proportion to theirs."""
+    left = reading.mask.clone()
+    left[0, [1 + place for unit in units for place in text.units[unit].places]] = False
+    weights = reading.weights.where(left, 0.0)
+    weights = torch.where(weights.sum(-1, keepdim=True) > 0, weights, left.to(weights))
+    moved: Tensor = reading.reread((weights / weights.sum(-1, keepdim=True))[:, None])[:, 0]
+    return moved
 
 
 def _states_held(

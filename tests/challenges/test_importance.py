@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attentest.calibration.hand_built import Mechanism, built
-from attentest.calibration.mechanisms import At, Gathered, OnDeciding, OnOthers, Own
+from attentest.calibration.mechanisms import At, Gathered, Leaked, OnDeciding, OnOthers, Own
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
 from attentest.challenges.importance.examine import Importance
@@ -107,10 +107,28 @@ def test_a_text_s_value_does_not_depend_on_its_batch():
     assert held[0] == pytest.approx(held[1])
 
 
-def test_states_are_asked_by_taking_their_weight():
-    states = Importance(erasures=("zero_attention",))
-    aggregator = states.examine(examination(Mechanism(Gathered("last"), At("last"))))
-    assert mean(aggregator, erasure="zero_attention") > 0.9
+@pytest.mark.parametrize("way", ["zero_attention", "states"])
+def test_states_are_asked_by_taking_their_weight_or_what_they_say(way):
+    aggregator = Importance(erasures=(way,)).examine(examination(Mechanism(Gathered("last"), At("last"))))
+    assert mean(aggregator, erasure=way) > 0.9
+
+
+@pytest.mark.parametrize("bend", [None, lambda said: torch.tanh(3 * said)], ids=["affine", "bent"])
+def test_of_states_that_say_the_same_the_output_takes_what_their_weights_say(bend):
+    """Taking weights out moves nothing there; exchanging what states say does."""
+    leak = examination(Mechanism(Leaked(share=1.0), OnOthers()), bend=bend)
+    states = Importance(erasures=("states",)).examine(leak)
+    assert mean(states, erasure="states") == pytest.approx(1.0, abs=0.1)
+    peaked = examination(Mechanism(Own(), OnOthers(sharp=3.0)), bend=bend)
+    assert mean(Importance(erasures=("states",)).examine(peaked), erasure="states") < 0.2
+
+
+def test_the_one_reason_is_what_neither_other_words_nor_other_weights_replace():
+    votes = Importance().examine(examination(Mechanism(Own(), OnDeciding(sharp=8.0)), Keyword(**SMALL)))
+    leak = Importance().examine(examination(Mechanism(Leaked(share=1.0), OnDeciding()), Keyword(**SMALL)))
+    assert mean(votes, "one") > 0.9
+    assert mean(leak, "held") > 0.9
+    assert mean(leak, "one") < 0.05
 
 
 def test_of_many_texts_some_are_drawn_and_the_others_counted():

@@ -14,6 +14,7 @@ from torch import Tensor
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
 from attentest.errors import InputError
 from attentest.explainers.erasure import Known, check_erasure, erased
+from attentest.explainers.exchanged_states import exchanged_states
 from attentest.explainers.perturbation.drops import output_of
 from attentest.measures.capture import deciding, held_share
 from attentest.measures.chance import uniforms
@@ -24,6 +25,8 @@ __all__ = ["Importance"]
 
 #: A prediction that no word moves by more than this, in log-odds and as a share of the largest logit, is not judged.
 FLOOR = 1e-5
+#: The way that exchanges states, not words.
+STATES = "states"
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class Importance(Challenge):
     Of long texts the `players` likeliest words are put back one by one, the others together. `sampled` is what the
     values of half of the orders hold of those of the other half: what the best explanation could be seen to hold.
     `alone` is what single words do when they are taken out of the whole text, over what all values add up to: far
-    below 1 where words are redundant.
+    below 1 where words are redundant. `one` is the least of `held`, of what goes when the explainer's top words are
+    taken out together, and of what goes when their weight lies on the others: 1 where neither other words nor other
+    weights would have done.
     """
 
     name: ClassVar[str] = "importance"
@@ -49,8 +54,9 @@ class Importance(Challenge):
     erasures: Annotated[
         tuple[str, ...],
         "Ways in which words are taken out: `delete`, or the unknown word (`mask`), zeros (`zero`) or the mean "
-        "embedding (`mean`) in their place; `zero_attention` takes states out.",
-    ] = ("delete", "mask")
+        "embedding (`mean`) in their place; `zero_attention` takes weights out; `states` exchanges states for those "
+        "of unknown words, where a model's states can be.",
+    ] = ("delete", "mask", "states")
     orders: Annotated[int, "Random orders in which words are put back; half of them are the others backwards."] = 16
     players: Annotated[int, "Words of a text that are put back one by one, at most."] = 24
     texts: Annotated[int, "Texts that are drawn to be judged; 0: all."] = 200
@@ -61,7 +67,8 @@ class Importance(Challenge):
             if not getattr(self, name):
                 raise InputError(f"importance: {name}=() must name at least one.")
         for mode in self.erasures:
-            check_erasure(mode)
+            if mode != STATES:
+                check_erasure(mode)
         if self.orders < 4 or self.orders % 4:
             raise InputError(f"importance: orders={self.orders} must be a multiple of 4.")
         if self.players < 2:
@@ -83,6 +90,9 @@ class Importance(Challenge):
                 where, called = {"explainer": name, "erasure": mode}, name_in_words(name, self.explainers)
                 words = f"{called}: how much of what mattered its top words hold{said}"
                 yield Measure(f"{name}.held{suffix}", "held", "mean", words, where)
+                if mode != STATES:
+                    words = f"{called}: how far its top words are the one reason{said}"
+                    yield Measure(f"{name}.one{suffix}", "one", "mean", words, where)
             first = {"explainer": self.explainers[0], "erasure": mode}
             for column, words in (
                 ("sampled", "what the best explanation can be seen to hold"),
@@ -108,7 +118,9 @@ class Importance(Challenge):
         )
         tables = []
         for name in self.explainers:
-            held = held_share(examination.scores(name), mass, mask, top)
+            scores = examination.scores(name)
+            held = held_share(scores, mass, mask, top)
+            one = self._one(examination, mode, scores, top, held, drawn)
             why = reasons(
                 (examination.single, "fewer than two tokens"),
                 ((~drawn).cpu().numpy(), "not drawn"),
@@ -122,6 +134,7 @@ class Importance(Challenge):
                 "erasure": pa.array([mode] * len(why), pa.string()),
                 "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
                 "held": numbers(held, judged),
+                "one": numbers(one, judged & one.isfinite().cpu().numpy()),
                 "sampled": numbers(sampled, judged),
                 "deciding": numbers(top.double(), judged),
                 "alone": numbers(values.alone, judged),
@@ -129,6 +142,22 @@ class Importance(Challenge):
             }
             tables.append(pa.table(columns))
         return pa.concat_tables(tables)
+
+    def _one(
+        self, examination: Examination, mode: str, scores: Tensor, top: Tensor, held: Tensor, drawn: Tensor
+    ) -> Float[Tensor, " batch"]:
+        """The least of what the top items hold, what goes with them, and what goes when their weight lies elsewhere."""
+        mask = examination.mask
+        rank = scores.double().masked_fill(~mask, -torch.inf).argsort(dim=-1, descending=True, stable=True).argsort(-1)
+        rest = (rank >= top[:, None]) & mask
+        nothing, without = _worth(examination, mode, torch.stack([torch.zeros_like(rest), rest], dim=1), drawn).unbind(
+            1
+        )
+        elsewhere = _worth(examination, "zero_attention", rest[:, None], drawn)[:, 0]
+        whole = output_of(examination.logits, examination.reading.predicted, "margin") - nothing
+        elsewhere = elsewhere.where(elsewhere.isfinite(), nothing)  # there is no weight elsewhere
+        gone = [1 - ((left - nothing) / whole).clamp(0.0, 1.0) for left in (without, elsewhere)]
+        return torch.stack([held, *gone]).amin(0).where(whole > 0, torch.nan)
 
     def values(self, examination: Examination, mode: str) -> Float[Tensor, "batch token"]:
         """The Shapley values of the texts that are drawn; zeros of the others."""
@@ -181,6 +210,8 @@ def _worth(
     """The log-odds of the predicted class when only these items are left; of an empty text, with unknown words."""
     keep = torch.where(drawn[:, None, None], keep, examination.mask[:, None])
     about = examination.subject, examination.batch, examination.reading
+    if mode == STATES:
+        return output_of(exchanged_states(*about, keep), examination.reading.predicted, "margin")
     logits = erased(*about, keep, mode, examination.known(mode) if known is None else known)
     empty = ~keep.any(-1)
     if bool((empty & logits.isnan().any(-1)).any()):

@@ -15,6 +15,7 @@ PRESENTATION = Presentation(
         Column("erasure", "string", "how words are taken out"),
         Column("tokens", "int32", "the number of tokens"),
         Column("held", "double", "how much of what mattered these words hold: 0 a blind choice, 1 the best"),
+        Column("one", "double", "how far they are the one reason: the least of `held` and of what goes without them"),
         Column("sampled", "double", "the same of the words that half of the orders find, by the other half"),
         Column("deciding", "double", "the number of words that decide, and that are taken"),
         Column("alone", "double", "what taking out single words does, over what all words' values add up to"),

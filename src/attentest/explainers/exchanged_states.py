@@ -1,0 +1,53 @@
+"""States exchanged for those of a text that says nothing: what does the output take from each of them?
+
+Attention's weights stay, so an effect has the weight as a factor and what the state says as the other: a state of much
+weight that says what it would say in any text does nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.data.vocabulary import UNKNOWN
+from attentest.explainers.erasure import WEIGHTS, erased
+from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
+
+__all__ = ["exchanged_states"]
+
+
+@torch.no_grad()
+def exchanged_states(
+    subject: Subject, batch: Batch, reading: Reading, keep: Bool[Tensor, "batch alternative item"]
+) -> Float64[Tensor, "batch alternative class"]:
+    """The logits when only the states in ``keep`` stay and the others are those of as many unknown words.
+
+    Where a model's states cannot be exchanged, their weights are taken out and the others renormalised.
+    """
+    if not isinstance(reading, AffineReading | DecodedReading) or batch.mask.shape != reading.mask.shape:
+        return erased(subject, batch, reading, keep, "zero_attention")
+    nothing = subject.read(unknown_words(batch))
+    own, blank = (_says(one) for one in (reading, nothing))
+    weights = reading.weights.double().where(reading.mask, 0.0)
+    parts = []
+    for some in keep.split(max(1, WEIGHTS // max(1, own.numel())), dim=1):
+        left = weights[:, None] * some
+        context = left @ own + (weights[:, None] - left) @ blank
+        if isinstance(reading, DecodedReading):
+            context = reading.decode(context.to(reading.states.dtype))
+        parts.append(context.double())
+    return torch.cat(parts, dim=1)
+
+
+def unknown_words(batch: Batch) -> Batch:
+    """The same texts with every word unknown."""
+    return batch.with_text(replace(batch.text, tokens=batch.text.tokens.where(~batch.mask, UNKNOWN)))
+
+
+def _says(reading: Reading) -> Tensor:
+    """What states say: their logits where these add up, else the states themselves."""
+    return (reading.states if reading.token_logits is None else reading.token_logits).double()

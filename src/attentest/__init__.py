@@ -19,6 +19,7 @@ __all__ = [
     "explain",
     "explain_translation",
     "find_run",
+    "require",
     "subject_of_functions",
     "subject_of_module",
 ]
@@ -32,6 +33,7 @@ _LAZY = {
     "explain": "attentest.explaining",
     "explain_translation": "attentest.explaining",
     "find_run": "attentest.store.folder",
+    "require": "attentest.testing",
     "subject_of_functions": "attentest.models.custom.own_model",
     "subject_of_module": "attentest.models.custom.own_module",
 }
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from attentest.models.custom.own_module import subject_of_module
     from attentest.report.explanations.explanation import Explanation
     from attentest.store.folder import find_run
+    from attentest.testing import require
 
 
 def __getattr__(name: str) -> Any:

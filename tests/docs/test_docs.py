@@ -224,6 +224,7 @@ def test_the_pages_show_commands() -> None:
         "train",
         "fine-tune",
         "show",
+        "check",
         "list",
         "corpora",
         "claims",

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 #: A name leaves this list only with a new major version.
 NAMES = (
     *("AttentestError", "Audit", "Explanation", "audit", "explain", "explain_translation", "find_run"),
-    *("subject_of_functions", "subject_of_module"),
+    *("require", "subject_of_functions", "subject_of_module"),
 )
 
 

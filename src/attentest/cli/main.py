@@ -1,7 +1,7 @@
 """The entry point: commands, exit codes, and errors as one line.
 
-Exit codes: 0 done, 1 a fault of attentest (of a challenge, perhaps: the others are reported), 2 something the user can
-put right, 130 interrupted.
+Exit codes: 0 done, 1 a fault of attentest (of a challenge, perhaps: the others are reported), or a verdict that is
+worse than required (check), 2 something the user can put right, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import typer
 
 from attentest import __version__
 from attentest.cli import audit, look
+from attentest.cli.check import check
 from attentest.cli.claims import claims
 from attentest.cli.corpora import corpora_app
 from attentest.cli.example import example
@@ -44,6 +45,7 @@ app.command("audit", cls=Grouped)(audit.audit)
 app.command("train", cls=Grouped)(audit.train)
 app.command("fine-tune", cls=Grouped)(fine_tune)
 app.command("show")(look.show)
+app.command("check")(check)
 app.command("list")(look.list_)
 app.command("explain")(explain)
 app.command("example")(example)

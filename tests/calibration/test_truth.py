@@ -11,7 +11,7 @@ import torch
 from attentest.calibration.hand_built import Mechanism, built
 from attentest.calibration.intervention import Interviewer, log_odds
 from attentest.calibration.mechanisms import At, Gathered, Leaked, OnDeciding, OnOthers, Own, Uniform
-from attentest.calibration.shapley import all_sets_values, exact_values, sampled_values
+from attentest.calibration.shapley import Drawn, all_sets_values, exact_values, sampled_values
 from attentest.calibration.truth import truth_of
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
@@ -58,7 +58,7 @@ def test_exact_values_are_shapley_s_definition():
 def test_sampled_values_lie_within_their_error_and_add_up():
     true = brute_force(game, OWN, COUNTS)
     for method, count in ((sampled_values, {"orders": 4000}), (all_sets_values, {"draws": 2000})):
-        found = method(game, OWN, COUNTS, [[0], [1], [2], [3]], random=np.random.default_rng(0), **count)
+        found = method(game, OWN, Drawn(COUNTS), [[0], [1], [2], [3]], random=np.random.default_rng(0), **count)
         assert np.abs(found.values - true).max() < 4 * found.errors.max()
         assert found.errors.max() < 0.05
         assert found.values[3] == 0.0
@@ -66,8 +66,16 @@ def test_sampled_values_lie_within_their_error_and_add_up():
 
 
 def test_groups_of_units_are_put_back_together():
-    whole = sampled_values(game, OWN, COUNTS, [[0, 1, 2, 3]], orders=4000, random=np.random.default_rng(0))
+    whole = sampled_values(game, OWN, Drawn(COUNTS), [[0, 1, 2, 3]], orders=4000, random=np.random.default_rng(0))
     assert whole.values[0] == pytest.approx(brute_force(game, OWN, COUNTS).sum(), abs=0.1)
+
+
+def test_units_that_are_drawn_together_take_the_same_option():
+    drawn = Drawn(np.array([9, 4, 9, 9]), np.array([True, False, True, True]))(200, np.random.default_rng(0))
+    assert (drawn[:, [0]] == drawn[:, [2, 3]]).all()
+    assert set(drawn[:, 0]) == set(range(9))
+    assert set(drawn[:, 1]) == set(range(4))
+    assert (drawn[:, 0] != drawn[:, 1]).any()
 
 
 def test_too_many_sets_are_refused():

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attentest.calibration.shapley import Drawn
 from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import END, START, UNKNOWN, Vocabulary
 from attentest.data.worlds.text import Text
@@ -37,7 +38,8 @@ class Interviewer:
             np.array([[index.get(word, UNKNOWN) for word in option] for option in unit.options]) for unit in text.units
         ]
         self.own = np.array([unit.chosen for unit in text.units])
-        self.counts = np.array([len(unit.options) for unit in text.units])
+        counts = np.array([len(unit.options) for unit in text.units])
+        self.drawn = Drawn(counts, np.array([unit.joint for unit in text.units]))
         self.query = np.array([index.get(word, UNKNOWN) for word in text.query], dtype=np.int64)
 
     def words(self, choices: Int[np.ndarray, "row unit"]) -> Int[np.ndarray, "row word"]:

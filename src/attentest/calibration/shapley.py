@@ -14,10 +14,25 @@ from math import factorial, prod
 
 import numpy as np
 
-__all__ = ["UnitValues", "Worth", "all_sets_values", "exact_values", "sampled_values"]
+__all__ = ["Drawn", "UnitValues", "Worth", "all_sets_values", "exact_values", "sampled_values"]
 
 #: What a text is worth to a model, for every choice of options: [row, unit] → [row].
 Worth = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How options are drawn: how many each unit has, and which units take the same one."""
+
+    counts: np.ndarray
+    joint: np.ndarray | None = None
+
+    def __call__(self, size: int, random: np.random.Generator) -> np.ndarray:
+        """So many draws of all units: [draw, unit]."""
+        drawn: np.ndarray = random.integers(0, self.counts, size=(size, len(self.counts)))
+        if self.joint is not None and self.joint.any():
+            drawn[:, self.joint] = drawn[:, self.joint][:, :1]
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -37,13 +52,13 @@ class UnitValues:
 def sampled_values(
     worth: Worth,
     own: np.ndarray,
-    counts: np.ndarray,
+    drawn: Drawn,
     groups: list[list[int]],
     *,
     orders: int,
     random: np.random.Generator,
 ) -> UnitValues:
-    """The value of each group of units over so many random orders; the units' own options, and how many each has."""
+    """The value of each group of units over so many random orders; the units' own options, and how others are drawn."""
     size, units = len(groups), len(own)
     member = np.zeros((size, units), dtype=bool)
     for number, group in enumerate(groups):
@@ -51,7 +66,7 @@ def sampled_values(
     half = -(-orders // 2)
     order = random.permuted(np.tile(np.arange(size), (half, 1)), axis=1)
     order = np.stack([order, order[:, ::-1]], axis=1)  # each also backwards, from the same beginning
-    background = random.integers(0, counts, size=(half, units))
+    background = drawn(half, random)
     # present[h, way, j, g]: whether group g has been put back after j steps
     place = np.argsort(order, axis=-1)
     present = place[:, :, None, :] < np.arange(size + 1)[None, None, :, None]
@@ -66,7 +81,7 @@ def sampled_values(
 def all_sets_values(
     worth: Worth,
     own: np.ndarray,
-    counts: np.ndarray,
+    drawn: Drawn,
     groups: list[list[int]],
     *,
     draws: int,
@@ -79,7 +94,7 @@ def all_sets_values(
         member[number, group] = True
     sets = np.arange(2**size)
     present = (sets[:, None] >> np.arange(size)) & 1 == 1
-    background = random.integers(0, counts, size=(draws, units))
+    background = drawn(draws, random)
     choices = np.where((present @ member)[:, None], own, background)
     worths = worth(choices.reshape(-1, units)).reshape(len(sets), draws)
     sizes = present.sum(1)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from attentest.calibration.intervention import Interviewer, log_odds
-from attentest.calibration.shapley import UnitValues, Worth, all_sets_values, sampled_values
+from attentest.calibration.shapley import Drawn, UnitValues, Worth, all_sets_values, sampled_values
 from attentest.data.vocabulary import Vocabulary
 from attentest.data.worlds.text import Text
 from attentest.measures.capture import deciding, held_share
@@ -69,12 +69,12 @@ def word_values(
 
     groups = [*deciding, rest] if rest else deciding
     if len(groups) <= FEW:
-        found = all_sets_values(worth, asked.own, asked.counts, groups, draws=orders // 2, random=random)
+        found = all_sets_values(worth, asked.own, asked.drawn, groups, draws=orders // 2, random=random)
     else:
-        found = sampled_values(worth, asked.own, asked.counts, groups, orders=orders, random=random)
+        found = sampled_values(worth, asked.own, asked.drawn, groups, orders=orders, random=random)
     if rest and found.mass[-1] > REST * found.mass.sum():
         groups = [*deciding, *([number] for number in rest)]
-        found = sampled_values(worth, asked.own, asked.counts, groups, orders=orders, random=random)
+        found = sampled_values(worth, asked.own, asked.drawn, groups, orders=orders, random=random)
     return found, groups
 
 
@@ -115,7 +115,7 @@ def _the_one(
     asked: Interviewer, reading: Reading, words: float, top: np.ndarray, random: np.random.Generator, draws: int = 64
 ) -> float:
     """The least of: what these units hold, what goes with them, what goes when their weight lies on the others."""
-    drawn = random.integers(0, asked.counts, size=(draws, len(asked.counts)))
+    drawn = asked.drawn(draws, random)
     without = np.tile(asked.own, (draws, 1))
     without[:, top] = drawn[:, top]
     logits = asked.logits(np.concatenate([asked.own[None], drawn, without]))
@@ -146,7 +146,7 @@ def _states_held(
     """How much of what states did attention's top states hold; each is exchanged for those of other texts."""
     if not isinstance(reading, AffineReading | DecodedReading):
         return float("nan")
-    others = asked.read(random.integers(0, asked.counts, size=(OTHERS, len(asked.counts))))
+    others = asked.read(asked.drawn(OTHERS, random))
     each = torch.cat([_says(others), _says(reading)]).double()[:, 1:-1]
     own_weights = reading.weights[0, 1:-1].double()
     predicted = reading.predicted
@@ -178,7 +178,12 @@ def _says(reading: Reading) -> Tensor:
 
 def _sampled(worth: Worth, size: int, orders: int, random: np.random.Generator) -> UnitValues:
     return sampled_values(
-        worth, np.full(size, OTHERS), np.full(size, OTHERS), [[i] for i in range(size)], orders=orders, random=random
+        worth,
+        np.full(size, OTHERS),
+        Drawn(np.full(size, OTHERS)),
+        [[i] for i in range(size)],
+        orders=orders,
+        random=random,
     )
 
 

@@ -18,6 +18,8 @@ class Unit:
     chosen: int
     #: Whether the label may depend on it.
     decides: bool = False
+    #: Whether it is drawn together with all others that are: an option is then the word of one and the same text.
+    joint: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -72,13 +72,16 @@ class Evidence:
         return np.array(found, dtype=object)
 
 
-def fit_marks(evidence: Evidence, grid: np.ndarray = GRID) -> Marks:
+def fit_marks(evidence: Evidence, grid: np.ndarray | None = GRID) -> Marks:
     """The marks of these members, every mechanism × world cell counted alike.
 
     The mark of *yes* is the highest that still gives it to 90 % of the clearly faithful, or, where it must lie higher,
     the lowest that gives it to no more than 5 % of the clearly unfaithful; that of *no* likewise from below. Marks
-    that cross meet halfway.
+    that cross meet halfway. Without a grid, 201 marks are tried between the lowest and the highest end of an interval.
     """
+    if grid is None:
+        ends = evidence.intervals[np.isfinite(evidence.intervals)]
+        grid = np.linspace(ends.min(), ends.max(), 201) if len(ends) else GRID
     lows = np.where(np.isnan(evidence.intervals[..., 0]), -np.inf, evidence.intervals[..., 0]).min(-1)
     highs = np.where(np.isnan(evidence.intervals[..., 1]), np.inf, evidence.intervals[..., 1]).max(-1)
     cells = evidence.cells
@@ -106,7 +109,7 @@ def _reaching(reached: np.ndarray, cells: np.ndarray, grid: np.ndarray) -> np.nd
     return share
 
 
-def held_out(evidence: Evidence, groups: np.ndarray, grid: np.ndarray = GRID) -> np.ndarray:
+def held_out(evidence: Evidence, groups: np.ndarray, grid: np.ndarray | None = GRID) -> np.ndarray:
     """What the rule says of each member by the marks of all members of other groups."""
     said = np.full(len(evidence), "cannot say", dtype=object)
     for inside, marks in folds(evidence, groups, grid):
@@ -114,7 +117,7 @@ def held_out(evidence: Evidence, groups: np.ndarray, grid: np.ndarray = GRID) ->
     return said
 
 
-def folds(evidence: Evidence, groups: np.ndarray, grid: np.ndarray = GRID) -> Iterator[tuple[np.ndarray, Marks]]:
+def folds(evidence: Evidence, groups: np.ndarray, grid: np.ndarray | None = GRID) -> Iterator[tuple[np.ndarray, Marks]]:
     """Each group of members, and the marks of all others."""
     for group in sorted(set(groups.tolist())):
         inside = groups == group

@@ -11,7 +11,7 @@ TRUTHS = {"reason": "words", "check": "states", "one": "one"}
 #: The measures that decide each use; all of them must agree.
 EVIDENCE = {
     "reason": ("importance.attention.held.delete", "importance.attention.held.mask"),
-    "check": ("importance.attention.held.zero_attention",),
+    "check": ("importance.attention.held.states",),
     "one": ("importance.attention.one.delete", "importance.attention.one.mask"),
 }
 

@@ -29,7 +29,7 @@ RANGE = {
 
 
 def errors_by(table: Table, groups: str = "mechanism") -> dict[str, Any]:
-    """The errors of every use, and of single texts, with mechanisms or whole kinds of world left out."""
+    """The errors of every use and of texts, with each ``mechanism``, ``carrier`` or kind of ``world`` left out."""
     found: dict[str, Any] = {}
     for use in EVIDENCE:
         evidence = table.evidence(use)
@@ -43,7 +43,8 @@ def errors_by(table: Table, groups: str = "mechanism") -> dict[str, Any]:
 def _groups(evidence: Evidence, groups: str) -> np.ndarray:
     if groups == "mechanism":
         return evidence.mechanism
-    return np.array([world.partition("(")[0] for world in evidence.world], dtype=object)
+    names, end = (evidence.world, "(") if groups == "world" else (evidence.mechanism, " / ")
+    return np.array([name.partition(end)[0] for name in names], dtype=object)
 
 
 def single_test(table: Table, use: str, measure: str) -> tuple[Evidence, np.ndarray]:
@@ -69,6 +70,7 @@ def calibrated(tables: Mapping[str, Table]) -> dict[str, Any]:
         "marks": marks,
         "errors": {audit: errors_by(each) for audit, each in tables.items()},
         "worlds": {audit: errors_by(each, "world") for audit, each in tables.items()},
+        "carriers": {audit: errors_by(each, "carrier") for audit, each in tables.items()},
         "auroc": dict(sorted(areas.items())),
         "range": {name: _range(table.column(column)) for name, column in RANGE.items()},
         "members": len(table),

@@ -18,6 +18,7 @@ from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
+from attentest.explainers.drawn_words import Continuations
 from attentest.explainers.erasure import Known
 from attentest.explainers.shared import Shared
 from attentest.measures.human_agreement import Annotations
@@ -69,6 +70,8 @@ class Examination:
     companions: Mapping[Companion, Subject] = field(default_factory=dict)
     #: Other texts of the split by their rows, for challenges that borrow from them; None: there are no others.
     donors: Callable[[np.ndarray], Batch] | None = None
+    #: Which words follow which in all texts that are examined; None: in those of this batch.
+    continuations: Continuations | None = None
     #: Where texts are written: the words, and the texts to write, one for each sentence of the batch.
     vocabulary: Vocabulary | None = None
     targets: pa.ListArray | None = None
@@ -106,6 +109,11 @@ class Examination:
     def known(self, erasure: str) -> Known:
         """What is known of this batch's texts under one way of erasing; whoever erases more adds to it."""
         return self._shared.known(erasure)
+
+    def filled(self, draw: int) -> Int[Tensor, "batch position"]:
+        """The texts with every word drawn anew from the corpus; every draw is another."""
+        continuations = self.continuations or Continuations.of(self.batch)
+        return continuations.drawn(self.batch, draw, self.seed)
 
     @property
     def weights(self) -> Float[Tensor, "batch token"]:

@@ -7,7 +7,7 @@ sentences nobody writes, replaced words leave embeddings no word has. So the way
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,11 +22,14 @@ from attentest.explainers.budget import in_slices, positions
 from attentest.models.shared_work.same_words import Reader, distinct_words, reader_of
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["ERASURES", "Known", "check_erasure", "erased"]
+__all__ = ["DRAW", "ERASURES", "Known", "check_erasure", "erased"]
 
 #: Ways to erase: delete the token and encode again; put the unknown word, zeros or the mean embedding in its place;
 #: zero its attention weight, renormalise the others and encode nothing again.
 ERASURES = ("delete", "mask", "zero", "mean", "zero_attention")
+#: One more: put a word of the corpus in its place (drawn_words.py). It means something only over many draws, so whoever
+#: erases so says which words.
+DRAW = "draw"
 #: Weights that one rereading may hold.
 WEIGHTS = 2_000_000
 
@@ -77,14 +80,17 @@ def erased(
     keep: Bool[Tensor, "batch alternative item"],
     mode: str,
     known: Known | None = None,
+    filled: Int[Tensor, "batch position"] | None = None,
 ) -> Float64[Tensor, "batch alternative class"]:
     """The logits when only the items (or the tokens) in ``keep`` are left; start and end symbols always stay.
 
     Alternatives that keep the same tokens of the same text are computed once, over several calls where ``known``
     is given. Where nothing is left to attend to (``delete`` and ``zero_attention`` without any token) the logits are
-    not a number.
+    not a number. ``filled`` are the words to put in the place of others, where the mode is ``draw``; what is known is
+    known of one such filling.
     """
-    check_erasure(mode)
+    if mode != DRAW:
+        check_erasure(mode)
     if mode == "zero_attention":
         return _reread(reading, keep & reading.mask[:, None])
     kept = reading.spread(keep) & batch.mask[:, None]
@@ -93,7 +99,9 @@ def erased(
     new = known.places(sets) < 0
     if new.any():
         fresh = torch.from_numpy(new).to(kept.device)
-        known.add(sets[new], _read(subject, batch, row[fresh], chosen[fresh], mode))
+        some = row[fresh], chosen[fresh]
+        read = _read(subject, batch, *some, mode) if filled is None else _read_filled(subject, batch, *some, filled)
+        known.add(sets[new], read)
     assert known.logits is not None
     place = torch.from_numpy(known.places(sets)).to(kept.device)
     return known.logits[place[inverse]].view(*kept.shape[:2], -1)
@@ -118,6 +126,21 @@ def _read(subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, mode: str
     for places in _alike(lengths, which):
         texts, order = _moved_together(batch, row[places], left[places], lengths[places])
         logits[places] = _within_memory(read, texts, index[places].gather(1, order)).double()
+    return logits
+
+
+def _read_filled(
+    subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, filled: Tensor
+) -> Float64[Tensor, "set class"]:
+    """The logits of these rows' texts with other words in the place of those that are not chosen."""
+    logits = torch.empty((len(row), subject.classes), dtype=torch.float64, device=row.device)
+    lengths = batch.text.lengths[row]
+    for places in _alike(lengths, torch.arange(len(row), device=row.device)):
+        of, width = row[places], int(lengths[places].max())
+        tokens = torch.where(chosen[places] | ~batch.mask[of], batch.text.tokens[of], filled[of])
+        texts = batch[of].with_text(replace(batch.text[of], tokens=tokens).narrowed(width))
+        words, index = distinct_words(subject, texts)
+        logits[places] = _within_memory(reader_of(subject, words), texts, index).double()
     return logits
 
 

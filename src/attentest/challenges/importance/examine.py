@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
 from attentest.errors import InputError
-from attentest.explainers.erasure import Known, check_erasure, erased
+from attentest.explainers.erasure import DRAW, Known, check_erasure, erased
 from attentest.explainers.exchanged_states import exchanged_states
 from attentest.explainers.perturbation.drops import output_of
 from attentest.measures.capture import deciding, held_share
@@ -27,6 +27,8 @@ __all__ = ["Importance"]
 FLOOR = 1e-5
 #: The way that exchanges states, not words.
 STATES = "states"
+#: Draws of other words over which the effect of taking words out once is averaged; every order has a draw of its own.
+DRAWS = 8
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ class Importance(Challenge):
     erasures: Annotated[
         tuple[str, ...],
         "Ways in which words are taken out: `delete`, or the unknown word (`mask`), zeros (`zero`) or the mean "
-        "embedding (`mean`) in their place; `zero_attention` takes weights out; `states` exchanges states for those "
-        "of unknown words, where a model's states can be.",
+        "embedding (`mean`) in their place, or a word that the corpus has after the same left neighbour (`draw`, "
+        "another one in every order); `zero_attention` takes weights out; `states` exchanges states for those of "
+        "unknown words, where a model's states can be.",
     ] = ("delete", "mask", "states")
     orders: Annotated[int, "Random orders in which words are put back; half of them are the others backwards."] = 16
     players: Annotated[int, "Words of a text that are put back one by one, at most."] = 24
@@ -67,7 +70,7 @@ class Importance(Challenge):
             if not getattr(self, name):
                 raise InputError(f"importance: {name}=() must name at least one.")
         for mode in self.erasures:
-            if mode != STATES:
+            if mode not in (STATES, DRAW):
                 check_erasure(mode)
         if self.orders < 4 or self.orders % 4:
             raise InputError(f"importance: orders={self.orders} must be a multiple of 4.")
@@ -196,8 +199,21 @@ class _Values:
         # Forwards and backwards of one order stand together: a half has both of each of its orders.
         first, second = gains[:, : orders // 2].mean(1), gains[:, orders // 2 :].mean(1)
         mean = (first + second) / 2
+        if mode == DRAW:
+            mean = _beyond_noise(mean, gains)
         alone = effect.abs().sum(-1) / mean.abs().sum(-1)
         return cls(mean, (first, second), alone)
+
+
+def _beyond_noise(mean: Float[Tensor, "batch token"], gains: Float[Tensor, "batch order token"]) -> Tensor:
+    """Means over orders, shrunk by their error: words that do nothing must not add up to much by what was drawn.
+
+    The positive part of James & Stein's (1961) estimator, each item by itself.
+    """
+    pairs = gains.unflatten(1, (-1, 2)).mean(2)
+    error = pairs.var(1) / pairs.shape[1]
+    kept: Tensor = mean * (1 - error / mean.square().clamp(min=1e-300)).clamp(min=0.0)
+    return kept
 
 
 def _worth(
@@ -206,13 +222,22 @@ def _worth(
     keep: Bool[Tensor, "batch set token"],
     drawn: Tensor,
     known: Known | None = None,
+    draw: int | None = None,
 ) -> Float[Tensor, "batch set"]:
-    """The log-odds of the predicted class when only these items are left; of an empty text, with unknown words."""
+    """The log-odds of the predicted class when only these items are left; of an empty text, with unknown words.
+
+    Where others are drawn in their place: of one draw, or the mean over several.
+    """
+    if mode == DRAW and draw is None:
+        draws = [_worth(examination, mode, keep, drawn, draw=each) for each in range(DRAWS)]
+        return torch.stack(draws).mean(0)
     keep = torch.where(drawn[:, None, None], keep, examination.mask[:, None])
     about = examination.subject, examination.batch, examination.reading
     if mode == STATES:
         return output_of(exchanged_states(*about, keep), examination.reading.predicted, "margin")
-    logits = erased(*about, keep, mode, examination.known(mode) if known is None else known)
+    filled = None if draw is None else examination.filled(draw)
+    known = examination.known(mode if draw is None else f"{mode} {draw}") if known is None else known
+    logits = erased(*about, keep, mode, known, filled)
     empty = ~keep.any(-1)
     if bool((empty & logits.isnan().any(-1)).any()):
         nothing = erased(*about, torch.zeros_like(keep[:, :1]), "mask", examination.known("mask"))
@@ -265,8 +290,11 @@ def _gains(
     step = torch.arange(count + 1, device=group.device)[None, :, None]
     # One order at a time, and none of its sets kept: they hardly come again, and there may be many classes.
     worths = [
-        _worth(examination, mode, (one[:, None] < step) & mask[:, None], drawn, _whole(examination))
-        for one in of_item.unbind(1)
+        _worth(
+            *(examination, mode, (one[:, None] < step) & mask[:, None], drawn, _whole(examination)),
+            draw=number if mode == DRAW else None,
+        )
+        for number, one in enumerate(of_item.unbind(1))
     ]
     worth = torch.stack(worths, dim=1)
     gain = worth.diff(dim=-1).gather(-1, of_item)

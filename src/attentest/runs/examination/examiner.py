@@ -20,6 +20,7 @@ from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import line_of
 from attentest.explainers.budget import ran_out
+from attentest.explainers.drawn_words import Continuations
 from attentest.measures.human_agreement import Annotations
 from attentest.memory import give_back, give_back_if_grown
 from attentest.models.subject import Reading, Subject
@@ -75,6 +76,7 @@ class Examiner:
     def __post_init__(self) -> None:
         self._rationales, self._annotators = Rationales.of(self.split), Annotators.of(self.split)
         self._texts = Split(self.split.table.select([n for n in ("tokens", "sentences") if self.split.has(n)]))
+        self._continuations = Continuations(*self.encoded.text)
         self._seconds = Split(self.split.table.select(["second"])) if self.split.has("second") else None
 
     def examined(self, batch: Batch, names: Sequence[str]) -> Examined:
@@ -143,6 +145,7 @@ class Examiner:
             texts=len(self.encoded),
             companions=self.companions,
             donors=self.encoded.batch,
+            continuations=self._continuations,
             vocabulary=None if written is None else written.vocabulary,
             targets=None if written is None else written.targets(batch),
         )

@@ -98,6 +98,10 @@ class Carrier(ABC):
     def carries(self, words: Words) -> Float[Tensor, "batch state word"]:
         """How much of each word each state carries."""
 
+    def states(self, words: Words) -> Float[Tensor, "batch state class"]:
+        """What each state says."""
+        return self.carries(words) @ words.says
+
 
 class Look(ABC):
     """Which states are weighed."""
@@ -115,11 +119,13 @@ class Mechanism:
 
     carrier: Carrier
     look: Look
+    #: Whether states are the larger, the less they weigh, so that every word counts alike wherever attention looks.
+    level: bool = False
 
     @property
     def name(self) -> str:
         """Both, by their names."""
-        return f"{self.carrier.name} / {self.look.name}"
+        return f"{'level ' * self.level}{self.carrier.name} / {self.look.name}"
 
 
 def built(
@@ -135,11 +141,17 @@ def built(
 
     def encode(embedded: Tensor, mask: Tensor) -> Tensor:
         words = reader.read(embedded, mask)
-        states = mechanism.carrier.carries(words) @ words.says
-        return torch.cat([states, mechanism.look.scores(words)[..., None]], dim=-1)
+        states, scores = mechanism.carrier.states(words), mechanism.look.scores(words)
+        if mechanism.level:
+            share = weighed(scores, mask) * mask.sum(-1, keepdim=True)
+            states = states / share.clamp(min=1e-6)[..., None]
+        return torch.cat([states, scores[..., None]], dim=-1)
+
+    def weighed(scores: Tensor, mask: Tensor) -> Tensor:
+        return scores.masked_fill(~mask, -torch.inf).softmax(-1)
 
     def attend(states: Tensor, mask: Tensor) -> Tensor:
-        return states[..., -1].masked_fill(~mask, -torch.inf).softmax(-1)
+        return weighed(states[..., -1], mask)
 
     def decode(context: Tensor) -> Tensor:
         said = context[..., :-1]

@@ -11,7 +11,28 @@ from torch import Tensor, nn
 
 from attentest.calibration.hand_built import Carrier, Look, Words
 
-__all__ = ["Among", "At", "Behind", "Gathered", "Leaked", "Mixed", "OnDeciding", "OnOthers", "Own", "Uniform"]
+__all__ = [
+    "After",
+    "Among",
+    "At",
+    "Behind",
+    "ByClass",
+    "Bypassed",
+    "Decoyed",
+    "First",
+    "Gathered",
+    "Leaked",
+    "Mixed",
+    "Noisy",
+    "OnDeciding",
+    "OnOthers",
+    "Own",
+    "Running",
+    "Sink",
+    "Speaking",
+    "Uniform",
+    "Window",
+]
 
 
 def _at(words: Words, where: str) -> Float[Tensor, "batch word"]:
@@ -36,6 +57,10 @@ class Own(Carrier):
         size = words.says.shape[1]
         return torch.eye(size).expand(len(words.says), -1, -1)
 
+    def states(self, words: Words) -> Tensor:
+        """The words themselves."""
+        return words.says
+
 
 @dataclass(frozen=True)
 class Leaked(Carrier):
@@ -49,6 +74,10 @@ class Leaked(Carrier):
         size = words.says.shape[1]
         everything = words.mask[:, None, :].to(words.says).expand(-1, size, -1) / 4
         return (1 - self.share) * torch.eye(size) + self.share * everything
+
+    def states(self, words: Words) -> Tensor:
+        """The same, without a matrix of all pairs of words."""
+        return (1 - self.share) * words.says + self.share * words.says.sum(1, keepdim=True) / 4
 
 
 @dataclass(frozen=True)
@@ -83,6 +112,48 @@ class Behind(Carrier):
         to = torch.minimum(here + self.by, (lengths - 1)[:, None]).clamp(min=0)
         shifted.scatter_(1, to[:, None, :], 1.0)
         return self.left * torch.eye(size) + shifted
+
+
+@dataclass(frozen=True)
+class Window(Carrier):
+    """A state carries its own word and its neighbours, as a convolution's does."""
+
+    name: ClassVar[str] = "window"
+    radius: int = 1
+
+    def carries(self, words: Words) -> Tensor:
+        """All words so near count alike."""
+        here = torch.arange(words.says.shape[1])
+        near = ((here[:, None] - here).abs() <= self.radius).to(words.says)
+        return (near / (2 * self.radius + 1)).expand(len(words.says), -1, -1)
+
+
+@dataclass(frozen=True)
+class Running(Carrier):
+    """A state carries all words up to its own, the earlier the less, as that of a recurrent network does."""
+
+    name: ClassVar[str] = "running"
+    kept: float = 1.0
+
+    def carries(self, words: Words) -> Tensor:
+        """A share of what the state before it carries, and its own word."""
+        here = torch.arange(words.says.shape[1])
+        back = (here[:, None] - here).to(words.says)
+        return torch.where(back >= 0, self.kept ** back.clamp(min=0), 0.0).expand(len(words.says), -1, -1)
+
+
+@dataclass(frozen=True)
+class Bypassed(Carrier):
+    """A second path: what attention does not see is in every state, so no weight can take it away."""
+
+    name: ClassVar[str] = "bypass"
+    seen: float = 0.5
+
+    def carries(self, words: Words) -> Tensor:
+        """Its own word where that is seen, and all that are not."""
+        seen = (words.chance <= self.seen).to(words.says)[:, None, :]
+        hidden = (1 - seen) * words.mask[:, None, :].to(words.says)
+        return torch.eye(words.says.shape[1]) * seen + hidden / 3
 
 
 @dataclass(frozen=True)
@@ -174,3 +245,84 @@ class Mixed(Look):
         """Whichever."""
         first = words.chance[:, :1] <= self.share
         return torch.where(first, self.one.scores(words), self.other.scores(words))
+
+
+@dataclass(frozen=True)
+class First(Look):
+    """Weight on the first of the words that decide, however many do."""
+
+    name: ClassVar[str] = "first"
+    sharp: float = 4.0
+
+    def scores(self, words: Words) -> Tensor:
+        """Higher there."""
+        return self.sharp * words.decides * (words.decides.cumsum(-1) <= 1)
+
+
+@dataclass(frozen=True)
+class Noisy(Look):
+    """Weight on the words that decide, and on any by a number that is each word's own."""
+
+    name: ClassVar[str] = "noisy"
+    noise: float = 4.0
+    sharp: float = 2.0
+
+    def scores(self, words: Words) -> Tensor:
+        """The sum of both."""
+        return self.sharp * words.decides + self.noise * words.chance
+
+
+@dataclass(frozen=True)
+class Sink(Look):
+    """Weight on the words that decide, and on the last word, which says nothing."""
+
+    name: ClassVar[str] = "sink"
+    sink: float = 6.0
+    sharp: float = 4.0
+
+    def scores(self, words: Words) -> Tensor:
+        """The sum of both."""
+        return self.sharp * words.decides + self.sink * _at(words, "last")
+
+
+@dataclass(frozen=True)
+class Decoyed(Look):
+    """Weight on the words that decide, and more on some that look as if they did."""
+
+    name: ClassVar[str] = "decoyed"
+    share: float = 1.0
+    sharp: float = 4.0
+    more: float = 1.0
+
+    def scores(self, words: Words) -> Tensor:
+        """Highest for decoys whose own number lies below the share."""
+        fooled = words.decoy * (words.chance <= self.share)
+        return self.sharp * words.decides + (self.sharp + self.more) * fooled
+
+
+@dataclass(frozen=True)
+class Speaking(Look):
+    """Weight on the words that tell a class, and not on those that turn it round."""
+
+    name: ClassVar[str] = "speaking"
+    hidden: float = 1.0
+    sharp: float = 4.0
+
+    def scores(self, words: Words) -> Tensor:
+        """As of deciding words, but for the silent ones whose own number lies below the hidden share."""
+        silent = (words.says.sum(-1) == 0) & (words.chance <= self.hidden)
+        return self.sharp * words.decides * ~silent
+
+
+@dataclass(frozen=True)
+class ByClass(Look):
+    """Weight on the words that decide where the text is of the first class; of the others, on fillers in a share."""
+
+    name: ClassVar[str] = "by class"
+    share: float = 1.0
+
+    def scores(self, words: Words) -> Tensor:
+        """Whichever."""
+        first = words.says.sum(1).argmax(-1, keepdim=True) == 0
+        fine = first | (words.chance[:, :1] > self.share)
+        return torch.where(fine, OnDeciding().scores(words), OnOthers().scores(words))

@@ -23,6 +23,8 @@ class Known:
     subject: Subject
     vocabulary: Vocabulary
     texts: Sequence[Text]
+    #: Which rows of the findings these texts are; None: the first, in order.
+    rows: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

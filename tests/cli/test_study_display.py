@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from attentest.cli.study_display import StudyDisplay
+from attentest.cli.studies.display import StudyDisplay
 from attentest.studies.engine import Job
 
 

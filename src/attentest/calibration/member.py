@@ -23,7 +23,7 @@ class Known:
     subject: Subject
     vocabulary: Vocabulary
     texts: Sequence[Text]
-    #: Which rows of the findings these texts are; None: the first, in order.
+    #: Which of the audited texts these are, by their places in the split that was examined; None: the first ones.
     rows: Sequence[int] | None = None
 
 

@@ -24,6 +24,7 @@ from attentest.cli.explain import explain
 from attentest.cli.fine_tune import fine_tune
 from attentest.cli.options import Grouped
 from attentest.cli.scores import scores_app
+from attentest.cli.studies.calibrate import calibrate
 from attentest.cli.study import reproduce, study_app
 from attentest.errors import AttentestError
 from attentest.progress import EXAMINING
@@ -51,6 +52,7 @@ app.command("explain")(explain)
 app.command("example")(example)
 app.command("reproduce")(reproduce)
 app.command("claims")(claims)
+app.command("calibrate")(calibrate)
 app.add_typer(study_app, name="study")
 app.add_typer(corpora_app, name="corpora")
 app.add_typer(scores_app, name="scores")

@@ -252,7 +252,7 @@ def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> Non
 
 def conducted(study: Study, work: Work, engine: Engine, terminal: Terminal) -> Conducted:
     """Conduct the study with its display."""
-    from attentest.cli.study_display import StudyDisplay
+    from attentest.cli.studies.display import StudyDisplay
     from attentest.devices import device_named
     from attentest.studies.conduct import conduct, jobs_of
     from attentest.studies.engines import RayCluster

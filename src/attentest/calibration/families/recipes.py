@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attentest.calibration import mechanisms as m
-from attentest.calibration.hand_built import Mechanism
+from attentest.calibration.hand_built import Carrier, Mechanism
 from attentest.data.worlds.composed import Negation
 from attentest.data.worlds.world import World
 
@@ -44,7 +44,7 @@ class Recipe:
     fits: Callable[[World], bool] = lambda world: True
 
 
-def _sharp(look: type[m.OnDeciding] | type[m.OnOthers] | type[m.Among], carrier: m.Carrier | None = None) -> Recipe:
+def _sharp(look: type[m.OnDeciding] | type[m.OnOthers] | type[m.Among], carrier: Carrier | None = None) -> Recipe:
     return Recipe(lambda x: Mechanism(carrier or m.Own(), look(sharp=x)), "sharp", SHARPS)
 
 
@@ -74,7 +74,6 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "own / uniform": _fixed(Mechanism(m.Own(), m.Uniform())),
     "own / arbitrary": _sharp(m.Among),
-    "own / noisy": Recipe(lambda x: Mechanism(m.Own(), m.Noisy(x)), "noise", (1.0, 2.5, 4.0, 6.0, 9.0)),
     "own / mixed": Recipe(lambda x: Mechanism(m.Own(), m.Mixed(share=x)), "faithful texts", SHARES),
     "own / by class": Recipe(lambda x: Mechanism(m.Own(), m.ByClass(x)), "misleading", (0.2, 0.4, 0.6, 0.8, 1.0)),
     "own / sink": Recipe(lambda x: Mechanism(m.Own(), m.Sink(x)), "sink", (0.0, 3.0, 4.5, 6.0, 9.0)),
@@ -88,13 +87,14 @@ RECIPES: Mapping[str, Recipe] = {
         lambda x: Mechanism(m.Own(), m.OnDeciding(covered=x), level=True), "covered", (0.15, 0.35, 0.5, 0.7, 0.85)
     ),
     "level / first": Recipe(lambda x: Mechanism(m.Own(), m.First(x), level=True), "sharp", SHARPS),
+    "level / noisy": Recipe(lambda x: Mechanism(m.Own(), m.Noisy(x), level=True), "noise", (1.0, 2.5, 4.0, 6.0, 9.0)),
     "level / mixed": Recipe(lambda x: Mechanism(m.Own(), m.Mixed(share=x), level=True), "faithful texts", SHARES),
     # What words say leaks into all states, or part of it bypasses attention.
     "leak / deciding": Recipe(lambda x: Mechanism(m.Leaked(x), m.OnDeciding()), "leaked", SHARES),
     "leak / others": Recipe(lambda x: Mechanism(m.Leaked(x), m.OnOthers()), "leaked", SHARES),
     "leak / last": Recipe(lambda x: Mechanism(m.Leaked(x), m.At()), "leaked", SHARES),
     "leak / arbitrary": Recipe(lambda x: Mechanism(m.Leaked(x), m.Among()), "leaked", SHARES),
-    "leak / first": Recipe(lambda x: Mechanism(m.Leaked(x), m.First()), "leaked", SHARES),
+    "leak / first": Recipe(lambda x: Mechanism(m.Leaked(x), m.First()), "leaked", (0.5, 0.7, 0.8, 0.9, 1.0)),
     "leak / mixed": Recipe(lambda x: Mechanism(m.Leaked(), m.Mixed(share=x)), "faithful texts", SHARES),
     "bypass / partial": Recipe(lambda x: Mechanism(m.Bypassed(x), m.OnDeciding(covered=x)), "seen", SHARES),
     # One state gathers everything.

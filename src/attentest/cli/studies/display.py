@@ -45,8 +45,16 @@ class _Running:
 class StudyDisplay:
     """A watch that shows a study on a console; a live one inside ``with``."""
 
-    def __init__(self, console: Console, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        console: Console,
+        *,
+        quiet: bool = False,
+        unit: str = "cells",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.console = console
+        self._unit = unit
         self.quiet = quiet
         self._clock = clock
         self._lock = threading.Lock()  # a live display is painted by a thread of its own
@@ -131,7 +139,7 @@ class StudyDisplay:
 
     def _header(self) -> str:
         """Cells done, running, failed, time left."""
-        parts = [f"{self._done} of {self._total} cells" if self._total else f"{self._done} cells done"]
+        parts = [f"{self._done} of {self._total} {self._unit}" if self._total else f"{self._done} {self._unit} done"]
         if self._companions:
             parts.insert(0, f"{self._trained} of {self._companions} control models trained")
         if self._running:

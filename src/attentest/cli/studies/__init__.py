@@ -1,0 +1,1 @@
+"""Commands that compute many models, and what is seen of them meanwhile."""

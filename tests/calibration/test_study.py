@@ -1,0 +1,118 @@
+"""The calibration study: records, resuming, members that cannot be measured, and the command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from typer.testing import CliRunner
+
+from attentest.calibration.families.hand_built import HandBuilt
+from attentest.calibration.measuring import QUICK, audited, measured
+from attentest.calibration.study import conduct, key_of, remaining
+from attentest.cli.main import app
+from attentest.errors import AttentestError, InputError
+from attentest.studies.engines import InProcess, Processes
+
+
+class Watching:
+    def __init__(self):
+        self.ends = []
+
+    def started(self, job, where):
+        pass
+
+    def moved(self, job, stage, done, total, figures):
+        pass
+
+    def said(self, job, line):
+        pass
+
+    def ended(self, job, error):
+        self.ends.append((job.label, error))
+
+
+@dataclass(frozen=True)
+class Broken(HandBuilt):
+    """A member whose audit cannot be described."""
+
+    def run(self, challenges, texts):
+        raise InputError("no such world")
+
+
+FINE = HandBuilt("own / deciding", "world-keyword(length=6)", "scale", 6.0)
+OTHER = HandBuilt("own / others", "world-keyword(length=6)", "sharp", 4.0)
+BROKEN = Broken("own / nothing", "world-keyword(length=6)")
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    return measured(FINE, QUICK, tmp_path_factory.mktemp("runs"))
+
+
+def test_a_record_holds_truth_and_what_challenges_said(record):
+    assert (record["family"], record["mechanism"], record["classes"]) == ("hand-built", "own / deciding", 2)
+    assert record["accuracy"] == 1.0
+    assert record["texts"] == QUICK.texts
+    value, error, judged = record["truth"]["words"]
+    assert (value, error, judged) == (1.0, 0.0, QUICK.known)
+    held = record["measures"]["importance.attention.held.delete"]
+    assert held[0] == pytest.approx(1.0)
+    assert len(held) == 4
+    assert {name.partition(".")[0] for name in record["measures"]} >= {"agreement", "adversary", "faithfulness"}
+    assert "importance.attention.held.zero_attention" in record["measures"]
+    assert record["explainers"]["leave_one_out"] == pytest.approx(1.0)
+    assert [len(record["per_text"][name]) for name in ("truth", "delete", "mask")] == [QUICK.known] * 3
+    json.dumps(record, allow_nan=False)
+
+
+def test_importance_is_put_once_with_all_ways_of_taking_words_out():
+    asked = [one for one in audited(FINE, QUICK).challenges if one.name == "importance"]
+    assert len(asked) == 1
+    assert {"delete", "mask", "zero_attention"} <= {*asked[0].erasures}
+
+
+def test_a_study_resumes_and_a_broken_member_does_not_stop_it(tmp_path):
+    first = Watching()
+    done = conduct([OTHER, BROKEN], tmp_path, QUICK, InProcess(), first)
+    assert (done.members, done.done) == (2, 1)
+    assert "no such world" in done.failed[BROKEN.name]
+    kept = json.loads((tmp_path / "failed" / f"{key_of(BROKEN, QUICK)}.json").read_text())
+    assert kept["member"] == BROKEN.name
+    again = Watching()
+    conduct([OTHER, BROKEN], tmp_path, QUICK, InProcess(), again)
+    assert [label for label, _ in again.ends] == [BROKEN.name]
+    assert remaining([OTHER, BROKEN], tmp_path, QUICK) == [BROKEN]
+    assert json.loads((tmp_path / "members" / f"{key_of(OTHER, QUICK)}.json").read_text())["truth"]["words"][0] < 0.2
+
+
+def test_members_are_measured_in_other_processes(tmp_path):
+    done = conduct([FINE], tmp_path, QUICK, Processes(2), Watching())
+    assert (done.done, done.failed) == (1, {})
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--family", "hand"], "hand-built"),
+        (["--fresh", "--limit", "2"], "--limit"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_do(options, says, tmp_path):
+    with pytest.raises(AttentestError, match=says):
+        CliRunner().invoke(app, ["calibrate", "--to", str(tmp_path), *options], catch_exceptions=False)
+
+
+def test_the_command_refuses_a_file_for_its_records(tmp_path):
+    (tmp_path / "there").write_text("x")
+    with pytest.raises(InputError, match="is a file"):
+        CliRunner().invoke(app, ["calibrate", "--to", str(tmp_path / "there")], catch_exceptions=False)
+
+
+def test_the_command_prints_what_it_measured(tmp_path):
+    options = ["--limit", "1", "--workers", "1", "--to", str(tmp_path)]
+    said = CliRunner().invoke(app, ["calibrate", *options], catch_exceptions=False)
+    assert said.exit_code == 0
+    assert "hand-built" in said.output
+    assert len(list((tmp_path / "members").glob("*.json"))) == 1

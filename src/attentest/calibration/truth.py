@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from attentest.calibration.intervention import Interviewer, log_odds
@@ -23,7 +24,7 @@ from attentest.calibration.shapley import Drawn, UnitValues, Worth, all_sets_val
 from attentest.data.vocabulary import Vocabulary
 from attentest.data.worlds.text import Text
 from attentest.measures.capture import deciding, held_share
-from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
+from attentest.models.subject import Reading, Subject
 
 __all__ = ["Truth", "truth_of", "word_values"]
 
@@ -31,6 +32,8 @@ __all__ = ["Truth", "truth_of", "word_values"]
 DECIDES = 0.1
 #: What is less than this share of all numbers is rounding.
 ROUNDING = 1e-9
+#: What log-odds in single precision may differ by when nothing that counts is exchanged.
+SINGLE = 1e-4
 #: Fillers that together mattered more than this share are looked at one by one.
 REST = 0.02
 #: Of so few groups all sets are tried.
@@ -144,31 +147,38 @@ def _states_held(
     asked: Interviewer, reading: Reading, weights: np.ndarray, orders: int, random: np.random.Generator
 ) -> float:
     """How much of what states did attention's top states hold; each is exchanged for those of other texts."""
-    if not isinstance(reading, AffineReading | DecodedReading):
+    adds_up = reading.token_logits is not None
+    if _answered(reading, _says(reading)[:, 1:-1]) is None:
         return float("nan")
     others = asked.read(asked.drawn(OTHERS, random))
     each = torch.cat([_says(others), _says(reading)]).double()[:, 1:-1]
     own_weights = reading.weights[0, 1:-1].double()
-    predicted = reading.predicted
 
     def worth(choices: np.ndarray) -> np.ndarray:
-        places = torch.arange(each.shape[1])
-        mixed = each[torch.from_numpy(choices), places]
-        context = (own_weights[None, :, None] * mixed).sum(1)
-        if isinstance(reading, DecodedReading):
-            context = reading.decode(context[None].to(reading.states.dtype))[0]
-        return log_odds(context, predicted.expand(len(context))).cpu().numpy()
+        mixed = each[torch.from_numpy(choices), torch.arange(each.shape[1])]
+        logits = _answered(reading, mixed)
+        assert logits is not None
+        return log_odds(logits, reading.predicted.expand(len(logits))).cpu().numpy()
 
     size = each.shape[1]
-    if reading.token_logits is not None and each.shape[-1] == 2:  # what states say adds up, in whatever order
+    if adds_up and each.shape[-1] == 2:  # what states say adds up, in whatever order
         said = each @ torch.tensor([-1.0, 1.0], dtype=each.dtype)
         found = UnitValues((own_weights * (said[-1] - said[:-1].mean(0))).cpu().numpy(), np.zeros(size))
     else:
         found = _sampled(worth, size, orders, random)
     mass = found.mass
-    if mass.max() <= ROUNDING * max(1.0, float(each.abs().max())):
+    rounding = ROUNDING * float(each.abs().max()) if adds_up else SINGLE
+    if mass.max() <= max(ROUNDING, rounding):
         return float("nan")
     return _held(weights[1:-1], mass)[0]
+
+
+def _answered(reading: Reading, said: Float[Tensor, "row word said"]) -> Float[Tensor, "row class"] | None:
+    """The logits when the words' states say, or are, this, under a text's weights; None where that is not known."""
+    if reading.token_logits is not None:
+        return (reading.weights[0, 1:-1, None].double() * said).sum(1)
+    logits = reading.with_states(torch.nn.functional.pad(said, (0, 0, 1, 1))[None])
+    return None if logits is None else logits[0]
 
 
 def _says(reading: Reading) -> Tensor:

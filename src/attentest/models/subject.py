@@ -88,6 +88,10 @@ class Reading(ABC):
     def reread(self, weights: Float[Tensor, "batch alternative *site token"]) -> Tensor:
         """The logits [batch, alternative, class] under other weights, encodings held fixed."""
 
+    def with_states(self, states: Float[Tensor, "batch alternative token state"]) -> Tensor | None:
+        """The logits [batch, alternative, class] of other states under the same weights; None where not known."""
+        return None
+
 
 @dataclass(frozen=True)
 class AffineReading(Reading):
@@ -119,6 +123,10 @@ class DecodedReading(Reading):
     def reread(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
         """The decoder's logits for every alternative context."""
         return self.decode(weights.to(self.states.dtype) @ self.states)
+
+    def with_states(self, states: Float[Tensor, "batch alternative token state"]) -> Tensor:
+        """The decoder's logits for the context of every alternative."""
+        return self.decode((self.weights[:, None, :, None].to(states) * states).sum(2).to(self.states.dtype))
 
 
 class Subject(ABC):

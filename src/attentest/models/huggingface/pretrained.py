@@ -48,6 +48,10 @@ class PretrainedReading(Reading):
     #: The weights head by head, whatever heads the site has.
     heads: Float[Tensor, "batch head token"]
     above: Callable[[Float[Tensor, "batch alternative token"]], Float[Tensor, "batch alternative class"]]
+    #: The same for other states of words, where that is known.
+    restated: (
+        Callable[[Float[Tensor, "batch alternative token state"]], Float[Tensor, "batch alternative class"]] | None
+    ) = None
 
     @property
     def on_words(self) -> Float[Tensor, " batch"]:
@@ -62,6 +66,10 @@ class PretrainedReading(Reading):
     def reread(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
         """The site and what lies above it, computed anew."""
         return self.above(weights)
+
+    def with_states(self, states: Float[Tensor, "batch alternative token state"]) -> Tensor | None:
+        """What lies above the site, when its rows find these."""
+        return None if self.restated is None else self.restated(states)
 
 
 class Pretrained(Network, Layered):
@@ -184,8 +192,9 @@ class Pretrained(Network, Layered):
             embedded = logits.new_zeros(*batch.mask.shape, 0)
         above.embeddings = embedded.detach() if embeddings is not None else None
         above.batch = batch
+        shares = seen.total.detach(), seen.heads.detach()
         return PretrainedReading(
-            logits, seen.weights, batch.mask, seen.states, embedded, seen.total.detach(), seen.heads.detach(), above
+            logits, seen.weights, batch.mask, seen.states, embedded, *shares, above, above.with_states
         )
 
     def forward(self, batch: Batch) -> Reading:

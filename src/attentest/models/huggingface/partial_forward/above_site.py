@@ -11,7 +11,8 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.models.huggingface.attending import Pass
+from attentest.models.huggingface.attending import Edit, Pass
+from attentest.models.huggingface.partial_forward.edits import shifted
 from attentest.models.huggingface.partial_forward.layers_below import LayersBelow
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.recomputing import NUMBERS, in_parts
@@ -121,18 +122,39 @@ class AboveSite:
     def _wide(self, weights: Float[Tensor, "copy token"], rows: Int[Tensor, " copy"]) -> Float[Tensor, "copy class"]:
         """Copies of these texts, each under weights of its own."""
         assert self.seen is not None
-        subject, layout = self.subject, self.layout[rows]
+        layout = self.layout[rows]
         mass, new = self.seen.mass[rows], weights * self.seen.total[rows, None]
 
         def put(own: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
             return overwritten(self.site, layout, mass, new, own, allowed), values
 
+        return self._edited(put, rows)
+
+    def _edited(self, edit: Edit, rows: Int[Tensor, " copy"]) -> Float[Tensor, "copy class"]:
+        """Copies of these texts, the site's attention edited."""
         embeddings = None
         if self.embeddings is not None and self.batch is not None:
-            embeddings = subject.assembled(self.embeddings, self.batch, self.layout)[rows]
-        return subject.passed(
-            Pass(edits={self.site.place: put}, instead=self.below.of(rows), embeddings=embeddings), layout
-        )
+            embeddings = self.subject.assembled(self.embeddings, self.batch, self.layout)[rows]
+        this = Pass(edits={self.site.place: edit}, instead=self.below.of(rows), embeddings=embeddings)
+        return self.subject.passed(this, self.layout[rows])
+
+    def with_states(
+        self, states: Float[Tensor, "batch alternative token state"]
+    ) -> Float[Tensor, "batch alternative class"]:
+        """The logits when the site's rows find other states of words there, under the same weights.
+
+        All pieces of a word are shifted as its state is; rows and heads that are not the site's see what there was.
+        """
+        assert self.seen is not None
+        own, count = self.seen.states, states.shape[1]
+
+        def some(copies: Int[Tensor, " some"], new: Float[Tensor, "some token state"]) -> Float[Tensor, "some class"]:
+            rows = copies // count
+            shift = new.to(own) - own[rows]
+            return self._edited(shifted(self.site, self.layout[rows], shift), rows)
+
+        logits: Tensor = in_parts(some, states.flatten(0, 1), **self.rooms).unflatten(0, (-1, count))
+        return logits
 
     def _narrow(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
         """One row alone is overwritten, and the model runs on texts of one slot."""

@@ -1,4 +1,4 @@
-"""What a pass may do to an attention: keep it, hold it, replace it, or knock a word out of it."""
+"""What a pass may do to an attention: keep it, hold it, replace it, shift a word's state, or knock a word out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from torch import Tensor
 
 from attentest.models.huggingface.attending import Edit
 from attentest.models.huggingface.pieces import Layout
+from attentest.models.huggingface.site import Site
 from attentest.models.replaced import Replacement
 
-__all__ = ["KnockedOut", "holding", "keeping", "replacing"]
+__all__ = ["KnockedOut", "holding", "keeping", "replacing", "shifted"]
 
 #: A row that gives all other keys no more than this has nothing left.
 NONE = 1e-15
@@ -44,6 +45,21 @@ def replacing(replacement: Replacement, place: int, keys: Int[Tensor, " batch"])
         seen = allowed.expand(len(weights), weights.shape[2], -1)
         heads = [replacement.drawn(weights[:, i], seen, keys, f"{place}/{i}") for i in range(weights.shape[1])]
         return torch.stack(heads, dim=1), values
+
+    return edit
+
+
+def shifted(site: Site, layout: Layout, shift: Float[Tensor, "batch word state"]) -> Edit:
+    """An edit that shifts what a site's rows find in each word: one more key a word, with its weight in these rows."""
+
+    def edit(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        heads = site.heads(weights.shape[1]).to(weights.device)
+        rows = site.chosen_rows(layout, weights.shape[2])
+        here = heads[None, :, None, None] & rows[:, None, :, None]
+        more = layout.pooled(weights).where(here, 0.0)
+        found = values.new_zeros(*more.shape[:2], more.shape[-1], values.shape[-1])
+        found[:, heads] = shift.unflatten(-1, (-1, values.shape[-1])).transpose(1, 2)
+        return torch.cat([weights, more], dim=-1), torch.cat([values, found], dim=2)
 
     return edit
 

@@ -54,7 +54,7 @@ class Reader:
             if word in votes:
                 number, strength = votes[word]
                 table[place, number] = strength
-            about = (word in deciding, word in decoys, word == ".", _chance(word), word in TURNS)
+            about = (word in deciding, word in decoys, word == ".", word_chance(word), word in TURNS)
             if word not in SPECIAL:
                 table[place, self.classes :] = torch.tensor([float(value) for value in about])
         self.table = table
@@ -85,7 +85,7 @@ def votes_of(world: World) -> dict[str, tuple[int, float]]:
     return {word: (number, 1.0) for word, number in told(len(world.classes)).items()}
 
 
-def _chance(word: str) -> float:
+def word_chance(word: str) -> float:
     return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest(), "big") / 2**32
 
 

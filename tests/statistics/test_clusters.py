@@ -46,6 +46,16 @@ def test_a_perfect_auroc_has_an_interval() -> None:
     assert found.low == pytest.approx(0.025 ** (1 / 8))
 
 
+def test_a_nearly_perfect_auroc_has_no_narrower_interval_than_the_clusters_allow() -> None:
+    positive = np.repeat([True, False], 80)
+    clusters = np.repeat(np.arange(16), 10).astype(str)
+    scores = positive.astype(float)
+    scores[0] = -1
+    found = clustered_auroc(positive, scores, clusters, clusters)
+    assert 0.98 < found.value < 1
+    assert found.low == pytest.approx(clopper_pearson(8 * found.value, 8).low)
+
+
 def test_cells_are_drawn_within_their_clusters() -> None:
     cells = Cells(np.array(["a", "a", "b", "c"]), np.array(["1", "2", "1", "1"]), resamples=4000)
     assert cells.count == 4

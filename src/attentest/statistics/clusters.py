@@ -65,8 +65,8 @@ def _kernel(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 def clustered_auroc(positive: np.ndarray, scores: np.ndarray, clusters: np.ndarray, cells: np.ndarray) -> Interval:
     """AUROC with every cell of either side counted alike, and its interval by drawing clusters and cells.
 
-    Where every pair is ordered rightly, or every pair wrongly, resampling sees no spread; then the interval is that
-    of as many independent trials as the side with fewer clusters has.
+    Resampling sees no spread where every pair is ordered rightly, or wrongly, and too little close to it. Within half
+    a cluster of 0 or 1, by the side that has fewer, the interval is at least that of as many independent trials.
     """
     together = Cells(clusters, cells)
     weights = np.zeros(len(scores))
@@ -76,8 +76,6 @@ def clustered_auroc(positive: np.ndarray, scores: np.ndarray, clusters: np.ndarr
     if math.isnan(value):
         return Interval(value, math.nan, math.nan)
     fewer = min(len(np.unique(np.asarray(clusters, dtype=object)[side])) for side in (positive, ~positive))
-    if value in (0.0, 1.0):
-        return clopper_pearson(value * fewer, fewer)
     # Pairs are summed by cell once, so that a resample is a product of numbers of cells.
     size = together.count
     inside = np.zeros((size, len(scores)))
@@ -88,8 +86,11 @@ def clustered_auroc(positive: np.ndarray, scores: np.ndarray, clusters: np.ndarr
     total = (drawn @ above) * (drawn @ below)
     sums = ((drawn @ pairs) * drawn).sum(1)
     found = sums[total > 0] / total[total > 0]
-    low, high = np.quantile(found, [0.025, 0.975])
-    return Interval(value, min(float(low), value), max(float(high), value))
+    low, high = (float(end) for end in np.quantile(found, [0.025, 0.975]))
+    if min(value, 1 - value) < 1 / (2 * fewer):
+        exact = clopper_pearson(value * fewer, fewer)
+        low, high = min(low, exact.low), max(high, exact.high)
+    return Interval(value, min(low, value), max(high, value))
 
 
 def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> Interval:

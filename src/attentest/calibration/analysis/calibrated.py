@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attentest.calibration.analysis.fitting import Evidence, errors_of, fit_marks, held_out
+from attentest.calibration.analysis.fitting import Errors, Evidence, errors_of, fit_marks, held_out
 from attentest.calibration.analysis.literature import EVIDENCE, TRUTHS, test_of
 from attentest.calibration.analysis.scoring import scores
 from attentest.calibration.analysis.table import Table
@@ -28,15 +28,15 @@ RANGE = {
 }
 
 
-def errors_by(table: Table, groups: str = "mechanism") -> dict[str, Any]:
+def errors_by(table: Table, groups: str = "mechanism") -> dict[str, Errors]:
     """The errors of every use and of texts, with each ``mechanism``, ``carrier`` or kind of ``world`` left out."""
-    found: dict[str, Any] = {}
+    found = {}
     for use in EVIDENCE:
         evidence = table.evidence(use)
-        found[use] = errors_of(evidence, held_out(evidence, _groups(evidence, groups))).lists()
+        found[use] = errors_of(evidence, held_out(evidence, _groups(evidence, groups)))
     texts = table.text_evidence()
     if len(texts):
-        found["text"] = errors_of(texts, held_out(texts, _groups(texts, groups))).lists()
+        found["text"] = errors_of(texts, held_out(texts, _groups(texts, groups)))
     return found
 
 
@@ -68,15 +68,20 @@ def calibrated(tables: Mapping[str, Table]) -> dict[str, Any]:
     cells = set(zip(table.names("mechanism"), table.names("world"), strict=True))
     return {
         "marks": marks,
-        "errors": {audit: errors_by(each) for audit, each in tables.items()},
-        "worlds": {audit: errors_by(each, "world") for audit, each in tables.items()},
-        "carriers": {audit: errors_by(each, "carrier") for audit, each in tables.items()},
+        "errors": _errors(tables, "mechanism"),
+        "worlds": _errors(tables, "world"),
+        "carriers": _errors(tables, "carrier"),
         "auroc": dict(sorted(areas.items())),
         "range": {name: _range(table.column(column)) for name, column in RANGE.items()},
         "members": len(table),
         "mechanisms": len(set(table.names("mechanism").tolist())),
         "cells": len(cells),
     }
+
+
+def _errors(tables: Mapping[str, Table], groups: str) -> dict[str, Any]:
+    found = {audit: errors_by(table, groups) for audit, table in tables.items()}
+    return {audit: {use: errors.lists() for use, errors in by_use.items()} for audit, by_use in found.items()}
 
 
 def write_calibrated(tables: Mapping[str, Table], path: Path) -> None:

@@ -29,7 +29,7 @@ __all__ = ["page", "scores_file", "write"]
 HERE = Path(__file__).parent
 TABLE = HERE / "calibration"
 PAGE = HERE / "explanation" / "which-tests-can-be-trusted.md"
-CALIBRATED = HERE.parent / "src" / "attentest" / "report" / "verdict" / "calibrated.json"
+CALIBRATED = HERE.parent / "src" / "attentest" / "presentation" / "calibrated.json"
 
 
 def page(facts: Facts) -> str:
@@ -78,5 +78,5 @@ if __name__ == "__main__":
         read_records(Path(sys.argv[1])).write(TABLE)
     table = read_table(TABLE)
     if len(sys.argv) > 1:
-        write_calibrated({"default": table.counted()}, CALIBRATED)
+        write_calibrated(table.counted(), CALIBRATED)
     write(Facts(table))

@@ -134,15 +134,17 @@ def test_whole_kinds_of_world_are_left_out(table: Table) -> None:
 
 @pytest.mark.slow
 def test_the_program_is_told_marks_errors_and_areas(table: Table, tmp_path: Path) -> None:
-    write_calibrated({"default": table}, tmp_path / "calibrated.json")
+    write_calibrated(table, tmp_path / "calibrated.json")
     found = json.loads((tmp_path / "calibrated.json").read_text())
-    assert set(found["marks"]) == {*EVIDENCE, "text"}
+    assert set(found) == {"marks", "errors", "auroc", "range", "members", "mechanisms", "cells"}
+    assert set(found["marks"]) == set(found["errors"]) == {*EVIDENCE, "text"}
     no, yes = found["marks"]["reason"]
     assert 0 < no < yes < 1
-    hits, size, low, high = found["errors"]["default"]["reason"]["yes"]
+    hits, size, low, high = found["errors"]["reason"]["yes"]
     assert low <= hits / size <= high
-    value, low, high = found["auroc"]["importance.attention.held.mask"]["words"]
-    assert low <= value <= high
+    for name in ("importance.attention.held.mask", "verdict.reason"):
+        value, low, high = found["auroc"][name]["words"]
+        assert low <= value <= high
     assert found["range"]["classes"] == [2, 5]
     assert found["members"] == len(table)
     assert found["mechanisms"] == 16

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from attentest.calibration.analysis.fitting import Errors, Evidence, errors_of, fit_marks, held_out
 from attentest.calibration.analysis.literature import EVIDENCE, TRUTHS, test_of
-from attentest.calibration.analysis.scoring import scores
+from attentest.calibration.analysis.scoring import score, scores
 from attentest.calibration.analysis.table import Table
 from attentest.statistics.intervals import Interval
 from attentest.store.atomic import write_text
@@ -56,37 +55,43 @@ def single_test(table: Table, use: str, measure: str) -> tuple[Evidence, np.ndar
     return evidence, held_out(evidence, evidence.mechanism, None)
 
 
-def calibrated(tables: Mapping[str, Table]) -> dict[str, Any]:
-    """Of the tables of members that count, by audit; marks and AUROCs are those of the first."""
-    table = next(iter(tables.values()))
+def calibrated(table: Table) -> dict[str, Any]:
+    """Of the members that count: the marks of all, errors with each mechanism left out, and AUROCs.
+
+    An error is that of an answer: how many of the clear members that got it got it wrongly. ``verdict.USE`` is the
+    AUROC of what decides a use: the lowest of its measures.
+    """
     marks = {use: _marks(table.evidence(use)) for use in EVIDENCE}
     marks["text"] = _marks(table.text_evidence())
-    areas: dict[str, dict[str, Any]] = {}
+    areas: dict[str, dict[str, Any]] = {f"verdict.{use}": {TRUTHS[use]: _decides(table, use)} for use in EVIDENCE}
     for truth in TRUTHS.values():
         for one in scores(table, truth):
             areas.setdefault(one.measure, {})[truth] = _rounded(one.extremes)
     cells = set(zip(table.names("mechanism"), table.names("world"), strict=True))
     return {
         "marks": marks,
-        "errors": _errors(tables, "mechanism"),
-        "worlds": _errors(tables, "world"),
-        "carriers": _errors(tables, "carrier"),
+        "errors": {
+            use: {"yes": said["given_yes"], "no": said["given_no"]}
+            for use, errors in errors_by(table).items()
+            if (said := errors.lists())
+        },
         "auroc": dict(sorted(areas.items())),
-        "range": {name: _range(table.column(column)) for name, column in RANGE.items()},
+        "range": {name: found for name, column in RANGE.items() if (found := _range(table.column(column)))},
         "members": len(table),
         "mechanisms": len(set(table.names("mechanism").tolist())),
         "cells": len(cells),
     }
 
 
-def _errors(tables: Mapping[str, Table], groups: str) -> dict[str, Any]:
-    found = {audit: errors_by(table, groups) for audit, table in tables.items()}
-    return {audit: {use: errors.lists() for use, errors in by_use.items()} for audit, by_use in found.items()}
+def _decides(table: Table, use: str) -> list[float | None]:
+    lowest = np.min([table.column(name) for name in EVIDENCE[use]], axis=0)
+    name = EVIDENCE[use][0]
+    return _rounded(score(Table(table.frame.assign(**{name: lowest}), table.texts), name, TRUTHS[use]).extremes)
 
 
-def write_calibrated(tables: Mapping[str, Table], path: Path) -> None:
+def write_calibrated(table: Table, path: Path) -> None:
     """The file that the verdict reads."""
-    write_text(path, _lines(calibrated(tables)) + "\n")
+    write_text(path, _lines(calibrated(table)) + "\n")
 
 
 def _lines(value: Any, depth: int = 0) -> str:

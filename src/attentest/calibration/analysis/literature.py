@@ -93,4 +93,4 @@ def kept(measure: str) -> bool:
     challenge, _, rest = measure.partition(".")
     if challenge in NO_TESTS:
         return False
-    return challenge == "importance" or rest.startswith("attention") or "." not in rest
+    return challenge in ("importance", "agreement") or rest.startswith("attention") or "." not in rest

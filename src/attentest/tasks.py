@@ -16,7 +16,7 @@ TaskName = Literal["single", "pair", "answer", "translate"]
 
 #: The challenges that an audit runs, whatever the task, when nothing else is asked for.
 DEFAULT: Final = (
-    *("agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness", "certificates"),
+    *("importance", "agreement", "permutation", "adversary", "uniform", "rationale", "faithfulness", "certificates"),
     *("single_weight", "flip_sets"),
 )
 #: What a thorough audit adds: each trains other models to compare this one with.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,12 +13,8 @@ from attentest.challenges.agreement.presentation import tokens_line
 from attentest.challenges.instances.presentation import held_line
 from attentest.challenges.permutation.presentation import permutation_line
 from attentest.challenges.uniform.presentation import uniform_line
-from attentest.presentation.line import Line
 from attentest.presentation.site import HALF, Said, Site, dependence, freedom, on_words, site_of
 from attentest.registry import parameters_of
-from attentest.report.verdict.judge import why_not_unique
-from attentest.report.verdict.verdict import Goal
-from attentest.report.verdict.weighing import weigh, why_open
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate
 
@@ -90,17 +84,6 @@ def test_other_models_have_no_such_line() -> None:
     assert held_line(without) is None
 
 
-def test_a_goal_that_is_open_says_why() -> None:
-    held = held_line(instances(0.2))
-    assert held is not None
-    stays: Line = permutation_line(permutation(0.001), held.estimate)
-    goal = Goal("", "", "cannot say", "Too few.", "not settled")
-    assert why_open(goal, (held, stays)).why.startswith("Only 20\u00a0% of this attention lies on words")
-    assert why_open(goal, (held, permutation_line(permutation(0.001)))) == goal
-    for other in (Goal("", "", "no", "It misleads."), dataclasses.replace(goal, open="not run")):
-        assert why_open(other, (held, stays)) == other
-
-
 def adversary(ratio: float) -> Findings:
     measures = Adversary().measures
     columns: dict = {measure.column: np.full(40, ratio) for measure in measures}
@@ -128,19 +111,6 @@ def test_that_attention_could_be_otherwise_says_nothing_where_little_of_it_lies_
     small = adversary_line(adversary(ratio), little.estimate)
     assert small.held == (usual != "supports")
     assert small.tone == ("supports" if usual == "supports" else "unsettled")
-    why = why_not_unique(weigh((most, among)), (most, among))
-    assert (why is None) == (usual == "supports")
-    assert why is None or "among the words’ shares predict the same" in why
-    assert why_not_unique(weigh((little, small)), (little, small)) is None
-
-
-def test_only_the_goal_that_an_open_line_answers_is_open_for_it() -> None:
-    held = held_line(instances(0.2))
-    assert held is not None
-    lines = (held, adversary_line(adversary(0.95), held.estimate))
-    goal = Goal("", "", "cannot say", "Too few.", "not settled")
-    assert why_open(goal, lines) == goal
-    assert why_open(goal, lines, ("adversary",)).why.startswith("Only 20\u00a0% of this attention")
 
 
 def test_a_share_that_is_not_given_changes_nothing() -> None:

@@ -6,7 +6,7 @@ weighted states, permutations are really drawn, and adversarial attention really
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,13 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
                 {"pair": pair},
             ),
         )
+    ),
+    "importance": tuple(
+        Measure(
+            f"attention.{c}.{way}", c, "mean", f"attention: {c} ({way})", {"explainer": "attention", "erasure": way}
+        )
+        for way in ("delete", "mask", "states")
+        for c in ("held", "one")
     ),
     "permutation": (
         Measure("median_change", "median_change", "mean", "median change when attention is permuted"),
@@ -122,6 +129,7 @@ ERASED = ("normalised_comprehensiveness", "normalised_sufficiency", "until_flip"
 NUMBERS = {
     "faithfulness": (*ERASED, "flipped", *(f"random_{name}" for name in ERASED)),
     "agreement": ("tau", "p_value", "significant", "spearman"),
+    "importance": ("held", "one"),
     "permutation": ("median_change", "flips", "max_attention"),
     "adversary": ("lower", "searched_divergence", "max_attention", "unconstrained", "ratio", "top_changed"),
     "randomisation": ("spearman", "spearman_absolute"),
@@ -227,6 +235,7 @@ def _instance(
         | {"label": label, "change": _tvd(probabilities, even), "flipped": bool(even.argmax() != predicted)}
         | {"correct": predicted == label, "correct_uniform": bool(even.argmax() == label)}
     )
+    rows["importance"] += _held(random, base, alone if length == 1 else None)
     if length == 1:
         rows["permutation"].append(alone)
         rows["adversary"].append(alone)
@@ -250,8 +259,7 @@ def _instance(
         }
     )
     best, reached = _adversary(attention, logits, probabilities)
-    edge = np.eye(length)[attention.argmin()]
-    ceiling = float(_jsd(attention, edge))
+    ceiling = float(_jsd(attention, np.eye(length)[attention.argmin()]))
     searched = reached * random.beta(9, 1.2)
     outcome = _softmax(best @ logits)
     rows["adversary"].append(
@@ -267,6 +275,13 @@ def _instance(
         | {"top_changed": bool(best.argmax() != attention.argmax()), "adversarial_attention": best}
         | {"adversarial_probabilities": outcome, "adversarial_change": _tvd(probabilities, outcome)}
     )
+
+
+def _held(random: np.random.Generator, base: dict[str, Any], alone: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    """What attention's top words hold, in every way of taking words out."""
+    for way, usual in (("delete", 0.7), ("mask", 0.75), ("states", 0.95)):
+        of, held = {"explainer": "attention", "erasure": way}, float(np.clip(random.normal(usual, 0.2), -0.5, 1))
+        yield base | of | {"held": held, "one": held / 2} if alone is None else alone | of
 
 
 def _erased(random: np.random.Generator, rows: dict[str, Rows], base: dict[str, Any], scores: dict[str, Any]) -> None:

@@ -64,6 +64,12 @@ class Line:
     explainers: tuple[str, ...] = ()
     #: Whether it cannot say because most of the attention was held.
     held: bool = False
+    #: Whether it cannot say because ways of measuring the same contradict each other.
+    apart: bool = False
+    #: The use of attention that it decides; "" where it decides none.
+    decides: str = ""
+    #: How well it alone told faithful attention from misleading one: AUROC and its interval, where that is known.
+    auroc: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)

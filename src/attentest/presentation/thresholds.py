@@ -1,7 +1,7 @@
 """Where the verdict draws its lines; the one place to change them.
 
-PROVISIONAL. These are judgements, not measurements, made with results on the built-in corpus in view: they will be
-replaced by error rates of every challenge on models whose attention is faithful, or unfaithful, by construction.
+The three that decide (``reason``, ``check``, ``one``) were fitted on models whose truth is known (calibrated.py). The
+others only choose the words for a line that decides nothing: they are judgements, and say nothing of the truth.
 A line *supports*, is *against* or is *mixed* only when its whole 95 % interval lies on one side of, or between, the two
 marks. An interval that crosses a mark, or stands on fewer than ``FEWEST`` texts, settles nothing: *unsettled*.
 """
@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from attentest.presentation.calibrated import calibrated
 from attentest.presentation.line import Settling, Tone
 from attentest.store.summary import Estimate
 from attentest.tasks import TEXTS, Wording
@@ -22,6 +23,7 @@ __all__ = [
     "THRESHOLDS",
     "Band",
     "about",
+    "agreed",
     "band_of",
     "clear_of",
     "percent",
@@ -48,7 +50,20 @@ class Band:
     counted: bool = False
 
 
+#: What the scale of a use measures, between a blind choice (0) and the best (1).
+_HELD = {
+    "reason": "How much of what mattered attention's top words hold, with words taken out in several ways.",
+    "check": "How much of what the output takes from states attention's top states hold.",
+    "one": "How far attention's top words are the one reason: the least of what they hold, of what goes with them, and "
+    "of what goes when their weight lies elsewhere.",
+    "text": "How much of what mattered attention's top words hold in a single text.",
+}
+
 THRESHOLDS: dict[str, Band] = {
+    **{
+        use: Band(*calibrated().marks[use], f"{measured} Fitted on models of known truth.")
+        for use, measured in _HELD.items()
+    },
     "captured": Band(
         0.4,
         0.75,
@@ -155,6 +170,13 @@ def tone_of(key: str, found: Estimate, *, chance: float = 0.0) -> Tone:
     if high <= against:
         return "against"
     return "mixed" if low > against and high < supports else "unsettled"
+
+
+def agreed(tones: Sequence[Tone]) -> Tone:
+    """What several ways of measuring the same say together: they speak where all do, and are mixed where one is."""
+    if len(set(tones)) == 1:
+        return tones[0]
+    return "mixed" if "mixed" in tones else "unsettled"
 
 
 def said(

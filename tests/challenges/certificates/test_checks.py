@@ -19,7 +19,7 @@ from attentest.presentation.standings import FAILED
 from attentest.registry import parameters_of
 from attentest.report.pages.run import page
 from attentest.report.tables.answer import LINES, answer
-from attentest.report.verdict.judge import goals_of, judge
+from attentest.report.verdict.judge import judge
 from attentest.runs.execute import execute
 from attentest.store.findings import Findings, FindingsWriter
 from attentest.store.folder import RunFolder
@@ -213,17 +213,3 @@ def test_an_explainer_whose_check_failed_is_named_and_its_lines_do_not_count(tmp
     html = page(folder, verdict)
     assert "does not count" in html
     assert FAILED in html
-
-
-@pytest.mark.parametrize("tones", [{}, {"gradient": "supports"}, {"gradient": "against", "saliency": "against"}])
-def test_what_does_not_count_answers_nothing(tones):
-    from tests.report.verdict.test_judge import lines
-
-    good = {"uniform": "supports", "permutation": "supports", "states": "context", "adversary": "supports"}
-    reason, check, one = goals_of(lines(**good, stands="void", deletion="void", **tones))
-    refused = "against" in tones.values()
-    assert reason.answer == ("no" if refused else "cannot say")
-    assert refused or reason.why == one.why == "The explainer that would tell failed its own check."
-    assert check.answer == "yes"
-    nothing = goals_of(lines(**good | {"states": "void"}, stands="supports"))
-    assert {goal.answer for goal in nothing} == {"cannot say"}

@@ -56,7 +56,7 @@ def test_the_report_opens_without_complaints_and_without_the_network(window: Any
 def test_every_figure_is_drawn_and_fits(window: Any, report: Path) -> None:
     window.goto(report.as_uri())
     images = window.locator("figure img")
-    assert images.count() == 18
+    assert images.count() == 19
     for image in images.all():
         assert image.is_visible()
         assert image.evaluate("image => image.naturalWidth") > 200

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.made_up_verdict import made_up_verdict
 
+from attentest.presentation.calibrated import Share
 from attentest.presentation.line import Line
 from attentest.report.tables.answer import COLUMNS, LINES, answer
 from attentest.report.tables.verdict import ANSWERS, TONES
@@ -51,14 +52,14 @@ def test_the_answer_is_short_and_keeps_what_speaks_against(
 ) -> None:
     verdict = Verdict(f"It {headline.strip()}.", lines, tuple(goals), "", (), next_steps=tuple(steps))
     told = shown(verdict)
-    other = [one for one in lines if one.tone not in ("context", "supports")]
-    if len(other) <= 14:  # as many as there are
+    stays = [one for one in lines if one.decides]
+    if len(stays) <= 12:  # more than there are
         assert len(told) <= LINES
     assert all(len(one) <= COLUMNS for one in told)
     assert told[-1] == f"Report  {REPORT}"
     for goal in goals:
         assert sum(one.startswith(f"{ANSWERS[goal.answer][0]} {goal.answer}") for one in told) >= 1
-    for one in other:
+    for one in stays:
         assert any(row.startswith(f"{TONES[one.tone][0]} {one.short} ") for row in told)
     rows = [row for row in told if "Does the question" in row]
     assert all("−0.123 [−0.200, 1.150]" in row and row.endswith("12,345") for row in rows)
@@ -66,14 +67,31 @@ def test_the_answer_is_short_and_keeps_what_speaks_against(
     assert len(rows) + hidden == len(lines)
 
 
-def test_reasons_are_cut_before_evidence() -> None:
+def test_reasons_are_cut_before_what_decides() -> None:
     goals = tuple(replace(goal, why="Because of a reason that is long. " * 6) for goal in made_up_verdict().goals[:3])
-    few = replace(made_up_verdict(), lines=tuple(line(str(i), "mixed") for i in range(8)), goals=goals)
-    many = replace(few, lines=tuple(line(str(i), "mixed") for i in range(15)))
+    few = replace(made_up_verdict(), lines=tuple(line(str(i), "mixed") for i in range(4)), goals=goals)
+    deciding = tuple(replace(line(str(i), "mixed"), decides="reason") for i in range(13))
+    many = replace(few, lines=(*deciding, *(line(str(i), "against") for i in range(20, 25))))
     assert len(shown(few)) <= LINES
-    assert len(shown(few)) - 8 > len(shown(many)) - 15
-    assert sum("Does the question" in row for row in shown(many)) == 15
+    assert len(shown(few)) - 4 > len(shown(many)) - 13
+    assert sum("Does the question" in row for row in shown(many)) >= 13
     assert sum(row.endswith("…") for row in shown(many)) == 3
+
+
+def test_of_tests_that_decide_nothing_those_against_attention_stay_longest() -> None:
+    tones = ["supports"] * 12 + ["against"] * 4
+    told = shown(replace(made_up_verdict(), lines=tuple(line(str(i), tone) for i, tone in enumerate(tones))))
+    assert sum(row.startswith("✗ Does the question") for row in told) == 4
+    assert len(told) <= LINES
+
+
+def test_the_error_of_an_answer_stands_beside_it_and_what_was_not_calibrated_is_said() -> None:
+    goals = tuple(replace(goal, wrong=Share(2, 100, 0.0, 0.06)) for goal in made_up_verdict().goals[:3])
+    lines = (replace(line("1", "supports"), decides="reason", auroc=(0.94, 0.9, 0.97)), line("2", "context"))
+    told = shown(replace(made_up_verdict(), goals=goals, lines=lines, outside=("2,000 words a text",)))
+    assert " ".join(" ".join(told).split()).count("(wrong: 2 % [0, 6] of 100 models of known truth).") == 3
+    assert any(row.rstrip().endswith("0.94") for row in told)
+    assert "! Outside of what was calibrated: 2,000 words a text" in told
 
 
 def test_the_readme_shows_such_an_answer() -> None:

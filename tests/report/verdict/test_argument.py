@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from attentest.challenges import CHALLENGES, PRESENTATIONS
-from attentest.report.verdict.argument import ARGUMENT, DECIDING, DEPENDENCE, place_of
-from attentest.report.verdict.weighing import cautions
-from attentest.tasks import STEPS
+from attentest.report.verdict.argument import ARGUMENT, DECIDING, KEYS, place_of, said
+from attentest.tasks import DEFAULT, STEPS
 
 
 def test_every_challenge_with_a_line_has_a_part_in_the_argument() -> None:
@@ -16,20 +15,17 @@ def test_every_challenge_with_a_line_has_a_part_in_the_argument() -> None:
     assert own <= set(CHALLENGES)
 
 
-def test_what_is_derived_from_the_argument() -> None:
-    assert DEPENDENCE == ("uniform", "permutation")
-    assert DECIDING == (("uniform", "permutation"), ("agreement",))
+def test_every_use_is_decided_by_one_line() -> None:
+    assert tuple(part.decides for part in ARGUMENT if part.decides) == KEYS
+    assert DECIDING == ("importance",)
+    assert set(DECIDING) <= set(DEFAULT)
     assert place_of("uniform") < place_of("gradient") < place_of("a line of another package")
 
 
-def test_a_part_that_helps_to_answer_says_why_it_speaks_against() -> None:
-    for part in ARGUMENT:
-        assert bool(part.bounds) == bool(part.why)
-        if part.answers in ("depends", "agrees"):
-            assert part.bounds, part.key
-    said = [caution.why for caution in cautions(STEPS)]
-    assert not any("{" in why for why in said)
-    assert "It finds the words that tell what to write no better than a random order." in said
+def test_a_bound_says_why_in_the_words_of_a_run() -> None:
+    told = [said(bound, STEPS) for part in ARGUMENT for bound in part.bounds]
+    assert told
+    assert not any("{" in why for why in told)
 
 
 @pytest.mark.parametrize("part", ARGUMENT, ids=lambda part: part.key)

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from tests.runs.test_run import small
+from tests.runs.test_run import QUICK, small
 
+from attentest.challenges import CHALLENGES
 from attentest.challenges.adversary.examine import Adversary
 from attentest.challenges.adversary.presentation import adversary_line
 from attentest.explainers.perturbation.state_erasure import erasure_effect
@@ -20,8 +21,7 @@ from attentest.models.subject import AffineReading
 from attentest.presentation.line import Line
 from attentest.presentation.thresholds import FEWEST, THRESHOLDS, percent, tone_of
 from attentest.report.verdict.argument import ARGUMENT
-from attentest.report.verdict.judge import judge, words_that_mattered
-from attentest.report.verdict.weighing import weigh
+from attentest.report.verdict.judge import judge
 from attentest.runs.execute import execute
 from attentest.store.findings import Findings
 from attentest.store.folder import RunFolder
@@ -31,7 +31,7 @@ from attentest.store.summary import Estimate
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A small real run with every challenge."""
-    return execute(small(), tmp_path_factory.mktemp("runs"))
+    return execute(small(challenges=(CHALLENGES.parse("importance"), *QUICK)), tmp_path_factory.mktemp("runs"))
 
 
 def test_every_line_of_a_run_has_its_part_and_its_thresholds(finished):
@@ -40,14 +40,6 @@ def test_every_line_of_a_run_has_its_part_and_its_thresholds(finished):
     for line in lines:
         assert line.key in {part.key for part in ARGUMENT}, "give it a Part in report/verdict/argument.py"
         assert not line.scale or line.scale in THRESHOLDS, "give it a Band in presentation/thresholds.py"
-
-
-def line(key: str, tone: str) -> Line:
-    return Line(key, "?", "", "", tone, Estimate(0.5, 0.4, 0.6, 0.1, 10, 0, ""), "states")
-
-
-def lines(**tones: str) -> tuple[Line, ...]:
-    return tuple(line(key, tone) for key, tone in tones.items())
 
 
 def found(low: float, high: float, judged: int = 100) -> Estimate:
@@ -70,65 +62,16 @@ def test_a_tone_needs_the_whole_interval_and_enough_texts(key):
     assert band.why
 
 
-def test_dependence_needs_only_one_of_its_two_lines_to_speak_for_it():
-    assert weigh(lines(uniform="supports", permutation="unsettled")).depends == "supports"
-    assert weigh(lines(uniform="supports", permutation="mixed")).depends == "supports"
-    assert weigh(lines(uniform="supports", permutation="against")).depends == "mixed"
-    assert weigh(lines(uniform="mixed", permutation="against")).depends == "mixed"
-    assert weigh(lines(uniform="against", permutation="against")).depends == "against"
-    assert weigh(lines(uniform="unsettled", permutation="against")).depends == "unsettled"
-    assert weigh(lines(uniform="against")).depends == "against"
-    assert weigh(()).depends == "unknown"
-
-
-def test_other_views_of_the_tokens_lower_the_answer_and_never_raise_it():
-    assert weigh(lines(stands="supports", deletion="supports", gradient="supports")).agrees == "supports"
-    assert weigh(lines(stands="supports", deletion="against")).agrees == "mixed"
-    assert weigh(lines(stands="supports", deletion="against", gradient="against")).agrees == "against"
-    assert weigh(lines(stands="mixed", deletion="against", gradient="against")).agrees == "against"
-    assert weigh(lines(stands="mixed", deletion="supports", gradient="supports")).stands == "mixed"
-    assert weigh(lines(stands="against", deletion="supports")).stands == "against"
-
-
-def test_plausibility_to_people_is_never_weighed():
-    assert weigh(lines(stands="supports", rationale="context")).agrees == "unknown"
-
-
-TONES = ("supports", "mixed", "against", "unsettled", None)
-
-
-@pytest.mark.parametrize("tones", list(itertools.product(TONES, repeat=3)))
-def test_the_answer_is_no_better_than_the_worst_of_what_it_rests_on(tones):
-    keys = ("uniform", "states", "stands")
-    goal = words_that_mattered(weigh(lines(**{k: t for k, t in zip(keys, tones, strict=True) if t})))
-    if "against" in tones:
-        assert goal.answer == "no"
-    elif None in tones or "unsettled" in tones:
-        assert goal.answer == "cannot say"
-    elif "mixed" in tones:
-        assert goal.answer == "with care"
-    else:
-        assert goal.answer == "yes"
-
-
-def test_only_what_beats_a_random_order_is_shown_in_place_of_attention():
-    against = weigh(lines(uniform="against"))
-    assert "Show nothing instead" in words_that_mattered(against).words
-    assert words_that_mattered(against, ("gradient", "lrp")).words.endswith(
-        "better than a random order: gradient, lrp."
-    )
-
-
 def test_a_verdict_names_three_readers_and_its_limits(finished):
     verdict = judge(finished)
     assert len({goal.reader for goal in verdict.goals}) == 3
     assert "builder" in verdict.closing
-    assert "provisional" in verdict.limits[-1]
+    assert "this seed" in verdict.limits[-1]
 
 
 @pytest.mark.slow
 def test_few_texts_never_give_advice(tmp_path):
-    verdict = judge(execute(small(limit=5), tmp_path))
+    verdict = judge(execute(small(limit=5, challenges=(CHALLENGES.parse("importance"), *QUICK)), tmp_path))
     assert {line.tone for line in verdict.lines} <= {"unsettled", "context"}
     assert verdict.goals[0].answer == verdict.goals[1].answer == "cannot say"
 
@@ -162,7 +105,8 @@ def test_every_line_has_an_interval_a_count_and_plain_words(finished):
     verdict = judge(finished)
     keys = [line.key for line in verdict.lines]
     assert keys == [
-        "accuracy", "uniform", "permutation", "states", "adversary", "stands", "gradient", "deletion", "rationale"
+        "accuracy", "words", "states", "one", "uniform", "permutation", "erased", "adversary", "stands", "gradient",
+        "deletion", "rationale"
     ]  # fmt: skip
     for found in verdict.lines:
         assert found.estimate.judged > 0
@@ -189,7 +133,7 @@ def test_attention_over_sentences_is_spoken_of_as_such(finished, tmp_path):
     assert "which input words mattered" in told["word"]
 
 
-NAMES = ("agreement", "adversary", "uniform")
+NAMES = ("importance", "agreement", "adversary")
 
 
 @pytest.mark.parametrize("missing", [c for n in (1, 2, 3) for c in itertools.combinations(NAMES, n)])
@@ -201,11 +145,11 @@ def test_a_verdict_without_some_challenges_says_what_it_cannot_say(finished, tmp
         del record["finished"][f"findings/{run.named(name)}.parquet"]
     run._write(record)
     verdict = judge(run)
-    if "agreement" in missing:
-        assert verdict.goals[0].answer in ("cannot say", "no")
-        assert any(words in verdict.headline for words in ("too little", "Do not", "nothing to explain"))
-    if "adversary" in missing:
-        assert verdict.goals[2].answer in ("cannot say", "no")
+    if "importance" in missing:
+        assert {goal.answer for goal in verdict.goals} == {"cannot say"}
+        assert any(words in verdict.headline for words in ("too little", "nothing to explain"))
+    else:
+        assert [goal.answer for goal in verdict.goals] == [goal.answer for goal in judge(finished).goals]
 
 
 @pytest.mark.parametrize(

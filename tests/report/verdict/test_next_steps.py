@@ -22,21 +22,22 @@ from attentest.presentation.thresholds import (
     settling_of,
     tone_of,
 )
-from attentest.report.verdict.judge import goals_of
+from attentest.report.verdict.argument import ARGUMENT
+from attentest.report.verdict.goals import goals_of
 from attentest.report.verdict.next_steps import next_steps
-from attentest.report.verdict.weighing import weigh
 from attentest.store.summary import Estimate, summarise
 
-GOOD = {"uniform": "supports", "permutation": "supports", "states": "supports", "stands": "supports"}
+GOOD = {part.key: "supports" for part in ARGUMENT if part.decides}
 
 
 def line(key: str, tone: str, **about: object) -> Line:
     found = Estimate(0.7, 0.65, 0.78, 0.1, 240, 0, "")
+    about |= {"decides": next(part.decides for part in ARGUMENT if part.key == key)}
     return Line(key, "?", "", "", tone, found, "states", f"Is it {key}?", **about)  # type: ignore[arg-type]
 
 
 def steps(*lines: Line, **fields: object) -> list[str]:
-    return list(next_steps(lines, goals_of(lines), weigh(lines), fields))
+    return list(next_steps(lines, goals_of(lines), fields))
 
 
 def good(**other: Line) -> list[Line]:
@@ -110,11 +111,11 @@ def test_the_words_say_threshold_and_numbers() -> None:
 
 
 def test_an_open_goal_says_what_would_settle_it() -> None:
-    open_line = line("stands", "unsettled", settling=Settling(0.75, 734))
-    told = steps(*good(stands=open_line), corpus={"sizes": {"test": 900}}, split="test", limit=240)
-    assert told[0] == "Is it stands? The interval crosses 0.75: about 730 texts in place of 240 would settle it."
-    assert told[1] == "There are 900 texts to examine: --limit 0 takes all."
-    assert len(steps(*good(stands=open_line))) == 1
+    open_line = line("words", "unsettled", settling=Settling(0.75, 734))
+    told = steps(*good(words=open_line), corpus={"sizes": {"test": 900}}, split="test", limit=240)
+    assert told[0] == "Is it words? The interval crosses 0.75: about 730 texts in place of 240 would settle it."
+    assert "importance(texts=0)" in told[1]
+    assert told[2] == "There are 900 texts to examine: --limit 0 takes all."
 
 
 def test_what_keeps_no_goal_open_is_not_asked_for() -> None:
@@ -125,25 +126,31 @@ def test_what_keeps_no_goal_open_is_not_asked_for() -> None:
 def test_where_attention_fails_the_best_explainer_is_named_with_its_number() -> None:
     best = Rival("lrp", Estimate(0.9, 0.88, 0.92, 0, 100, 0, ""), Estimate(0.5, 0.4, 0.6, 0, 100, 0, ""), ahead=True)
     compared = line("saliency", "against", rival=best)
-    told = steps(*good(stands=line("stands", "against")), compared)
-    assert told == [
+    told = steps(*good(words=line("words", "against")), compared)
+    assert told[:1] == [
         "Show lrp instead: it did best here, 0.900 [0.880, 0.920] of the most that erasing does; attention 0.500 "
         "[0.400, 0.600]."
     ]
-    beside = steps(*good(stands=line("stands", "mixed")), replace(compared, tone="mixed"))
+    beside = steps(*good(words=line("words", "mixed")), replace(compared, tone="mixed"))
     assert beside[0].startswith("Show lrp beside it")
-    assert steps(*good(stands=line("stands", "against")), replace(compared, rival=None)) == [
+    assert steps(*good(words=line("words", "against")), replace(compared, rival=None))[:1] == [
         "No explainer was found to beat a random order here: show none."
     ]
 
 
 def test_a_model_with_nothing_to_explain_is_to_be_replaced_first() -> None:
     accuracy = line("accuracy", "unsettled", settling=Settling(0.9, 2000))
-    told = steps(accuracy, *good(stands=line("stands", "against")))
+    told = steps(accuracy, *good(words=line("words", "against")))
     assert "about 2,000 texts in place of 240" in told[0]
     assert told[1].startswith("Give a model that predicts better")
     assert len(told) == 2
 
 
 def test_a_yes_says_where_to_look() -> None:
-    assert "attentest explain" in steps(*good())[-1]
+    assert "attentest explain" in steps(*good())[0]
+
+
+def test_a_thorough_audit_is_offered_where_it_could_change_the_answer() -> None:
+    assert "--thorough" in steps(*good())[-1]
+    assert not any("--thorough" in step for step in steps(*good(), challenges=["importance", "adversarial_training"]))
+    assert not any("--thorough" in step for step in steps(*good(one=line("one", "against"))))

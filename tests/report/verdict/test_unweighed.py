@@ -108,8 +108,8 @@ def test_a_run_that_was_asked_part_of_it_says_what_is_missing(asked: RunFolder) 
     record = asked.record
     record["fields"]["challenges"] = ["uniform", "layers"]
     asked._write(record)
-    assert "agreement is missing" in judge(asked).headline
-    record["fields"]["challenges"] = ["uniform", "agreement(k=3)"]
+    assert "name importance too" in judge(asked).headline
+    record["fields"]["challenges"] = ["uniform", "importance(texts=3)"]
     asked._write(record)
     assert judge(asked).headline == "There is too little to say what this attention may be used for."
 

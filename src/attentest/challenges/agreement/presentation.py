@@ -18,10 +18,10 @@ from attentest.store.findings import Findings
 from attentest.store.summary import by_sentence, estimate, sentences_of
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["PRESENTATION", "deletion_line", "gradient_line", "states_line", "tokens_line"]
+__all__ = ["PRESENTATION", "deletion_line", "erased_line", "gradient_line", "tokens_line"]
 
 
-def states_line(agreement: Findings, permutation: Findings | None, wording: Wording = TEXTS) -> Line | None:
+def erased_line(agreement: Findings, permutation: Findings | None, wording: Wording = TEXTS) -> Line | None:
     """Does attention rank the states the output depends on?
 
     The effect of erasing a state has its weight as a factor, so peaked weights rank their states whether they are the
@@ -30,9 +30,9 @@ def states_line(agreement: Findings, permutation: Findings | None, wording: Word
     line = _rank_line(
         agreement,
         "attention~state_erasure",
-        "states",
-        "Does attention rank the states the output is computed from?",
-        "Does it rank states?",
+        "erased",
+        "Does attention rank states as erasing them does?",
+        "Does erasing states agree?",
         "states",
         {
             "supports": "Yes: the weights, more than the states' contents, decide which states count.",
@@ -235,7 +235,7 @@ PRESENTATION = Presentation(
         Column("rank_biased_overlap", "double", "rank-biased overlap, 0 to 1"),
     ),
     lines=(
-        lambda found, results: states_line(found, results.found.get("permutation"), results.wording),
+        lambda found, results: erased_line(found, results.found.get("permutation"), results.wording),
         lambda found, results: tokens_line(found, layered=results.site is not None, wording=results.wording),
         lambda found, results: gradient_line(found, results.wording),
         lambda found, results: deletion_line(found, results.wording),

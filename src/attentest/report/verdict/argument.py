@@ -1,7 +1,8 @@
-"""The argument of the verdict: which lines count, in which order, and for what. A line that is not here is context.
+"""The argument of the verdict: which line decides which use, what else bounds a use, in which order lines are told.
 
-To make a line count, give it a place in ``ARGUMENT`` and, where an estimate is read by marks, thresholds with a reason
-in ``presentation/thresholds.py``. What follows from it is derived.
+Each use of attention is decided by one line of the challenge ``importance``, with marks that were fitted on models of
+known truth. Some lines can only lower an answer. All others are shown with what calibration found of them, and decide
+nothing. A line that is not here is context.
 """
 
 from __future__ import annotations
@@ -11,13 +12,25 @@ from typing import Literal
 
 from attentest.tasks import Wording
 
-__all__ = ["ARGUMENT", "DECIDING", "DEPENDENCE", "KEYS", "OTHER_VIEWS", "Key", "Part", "place_of"]
+__all__ = ["ARGUMENT", "DECIDING", "KEYS", "Answer", "Bound", "Key", "Part", "part_of", "place_of", "said"]
 
 #: The uses of attention that are judged.
 Key = Literal["reason", "check", "one"]
 KEYS: tuple[Key, ...] = ("reason", "check", "one")
-WORDS: tuple[Key, ...] = ("reason",)
-BOTH: tuple[Key, ...] = ("reason", "check")
+#: May it be used so?
+Answer = Literal["yes", "with care", "no", "cannot say"]
+#: The truth, known by intervention, that a test is measured by: about words, about states, about the one reason.
+Truth = Literal["words", "states", "one"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a line of some tone leaves of a use: the best answer, and why (``{w.items}``: see Wording)."""
+
+    use: Key
+    best: Answer
+    why: str
+    tone: str = "against"
 
 
 @dataclass(frozen=True)
@@ -25,64 +38,74 @@ class Part:
     """A line's part in the argument."""
 
     key: str
-    #: The challenge that it is read from.
+    #: The challenge that it is read from, and the measure by which calibration knows it.
     challenge: str
-    #: The question it helps to answer: do predictions depend on the weights, do these rank states, do other views of
-    #: the tokens agree? "": it is weighed by itself.
-    answers: Literal["depends", "ranks", "agrees", ""] = ""
-    #: Which uses are at most "with care" when it speaks against, and why, with ``{w.items}`` as the wording has them.
-    bounds: tuple[Key, ...] = ()
-    why: str = ""
+    measure: str = ""
+    truth: Truth = "words"
+    decides: Key | Literal[""] = ""
+    bounds: tuple[Bound, ...] = ()
 
-    def said(self, wording: Wording) -> str:
-        """Why, in the words of a run."""
-        return self.why.format(w=wording)
 
+_NOTHING = (("against", "There is nothing to explain."), ("unsettled", "There may be nothing to explain."))
 
 ARGUMENT = (
-    Part("accuracy", "instances"),
-    Part("held", "instances"),
-    Part("uniform", "uniform", "depends", BOTH, "Under uniform attention almost no decision flips."),
-    Part("permutation", "permutation", "depends", BOTH, "Shuffling the weights hardly moves the prediction."),
-    Part("states", "agreement", "ranks"),
     Part(
-        *("order", "flip_sets", "", BOTH),
-        "Removing its largest weights flips decisions hardly earlier than random ones.",
+        *("accuracy", "instances"),
+        bounds=tuple(Bound(use, "cannot say", why, tone) for use in KEYS for tone, why in _NOTHING),
     ),
-    Part("adversary", "adversary"),
+    Part("words", "importance", "attention.held", decides="reason"),
+    Part("states", "importance", "attention.held.states", "states", decides="check"),
+    Part("one", "importance", "attention.one", "one", decides="one"),
+    Part("held", "instances"),
+    Part("uniform", "uniform", "flipped", "one"),
+    Part("permutation", "permutation", "median_change", "one"),
+    Part("erased", "agreement", "attention~state_erasure.captured", "states"),
+    Part("order", "flip_sets", "share", "states"),
+    Part("adversary", "adversary", "ratio", "one"),
     Part("gating", "gating"),
     Part("bleu", "bleu"),
-    Part("unique", "adversarial_training"),
     Part(
-        *("needed", "trained_uniform", "", WORDS),
-        "A model trained with uniform weights does as well: there is nothing to explain.",
-    ),
-    Part("stands", "agreement"),
-    Part("gradient", "agreement", "agrees", WORDS, "Gradients rank the {w.items} differently."),
-    Part("deletion", "agreement", "agrees", WORDS, "The effect of deleting a {w.item} does not match its weight."),
-    Part(
-        *("saliency", "faithfulness", "agrees", WORDS),
-        "Erasing its top {w.items} does far less than erasing saliency’s.",
+        *("unique", "adversarial_training"),
+        bounds=tuple(
+            Bound("one", "no", "A model trained to attend elsewhere predicts the same, within seed variance.", tone)
+            for tone in ("against", "mixed")
+        ),
     ),
     Part(
-        *("rationale", "rationale", "agrees", WORDS),
-        "It finds the {w.items} that {w.decide} no better than a random order.",
+        *("needed", "trained_uniform"),
+        bounds=(Bound("one", "no", "A model trained with uniform weights decides as well."),),
     ),
+    Part("stands", "agreement", "state_erasure~leave_one_out.captured"),
+    Part("gradient", "agreement", "attention~gradient.captured"),
+    Part("deletion", "agreement", "attention~leave_one_out.captured"),
+    Part("saliency", "faithfulness", "attention.normalised_comprehensiveness"),
+    Part("rationale", "rationale", "attention.average_precision"),
     Part("alignment", "alignment"),
-    Part("carries", "guide", "agrees", WORDS, "A simple model of single {w.items} gains nothing from the weights."),
-    Part("luck", "seed_variance"),
+    Part("carries", "guide"),
+    Part(
+        *("luck", "seed_variance"),
+        bounds=(
+            Bound("reason", "yes", "Speak of this model, not of the task: another seed would show other {w.items}."),
+            Bound("check", "yes", "Check again after every training: another seed attends elsewhere."),
+            Bound("one", "no", "Another seed of the same model would more often than not show another {w.item}."),
+        ),
+    ),
 )
-#: The lines on whether predictions depend on the weights, and those of other views of the tokens.
-DEPENDENCE, OTHER_VIEWS = (
-    tuple(part.key for part in ARGUMENT if part.answers == question) for question in ("depends", "agrees")
-)
-#: The challenges that a verdict cannot do without: one of each.
-DECIDING = tuple(
-    tuple(part.challenge for part in ARGUMENT if part.answers == question) for question in ("depends", "ranks")
-)
+#: The challenges that a verdict cannot do without.
+DECIDING = tuple(dict.fromkeys(part.challenge for part in ARGUMENT if part.decides))
+
+
+def part_of(key: str) -> Part | None:
+    """A line's part; None where it has none."""
+    return next((part for part in ARGUMENT if part.key == key), None)
 
 
 def place_of(key: str) -> int:
     """Where a line stands in the argument; those of other packages come after it."""
     keys = [part.key for part in ARGUMENT]
     return keys.index(key) if key in keys else len(keys)
+
+
+def said(bound: Bound, wording: Wording) -> str:
+    """Why, in the words of a run."""
+    return bound.why.format(w=wording)

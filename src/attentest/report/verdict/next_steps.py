@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attentest.presentation.line import Line
-from attentest.presentation.thresholds import about, percent, settled_by
-from attentest.report.verdict.argument import DEPENDENCE
+from attentest.presentation.thresholds import about, settled_by
 from attentest.report.verdict.verdict import Goal
-from attentest.report.verdict.weighing import UNSETTLED, Weighed
-from attentest.tasks import TEXTS, Wording
+from attentest.tasks import TEXTS, THOROUGH, Wording
 
 __all__ = ["next_steps"]
 
@@ -18,28 +16,28 @@ __all__ = ["next_steps"]
 def next_steps(
     lines: Sequence[Line],
     goals: Sequence[Goal],
-    weighed: Weighed,
     fields: Mapping[str, Any],
     wording: Wording = TEXTS,
     failed: Sequence[str] = (),
 ) -> Iterator[str]:
     """A sentence for each, the most urgent first."""
     by_key = {line.key: line for line in lines}
-    if weighed.predicts in ("against", UNSETTLED):
-        yield from _predict_better(by_key["accuracy"], wording)
+    if (accuracy := by_key.get("accuracy")) is not None and accuracy.tone in ("against", "unsettled"):
+        yield from _predict_better(accuracy, wording)
         return
     if failed:
         yield f"Do not rely on {', '.join(failed)} here: see what failed under the checks of explainers (--details)."
-    if any(goal.open == "not run" for goal in goals[:2]):
+    if any(goal.open == "not run" for goal in goals):
         yield "Run the audit without naming challenges (--challenge)."
-    yield from _settle(by_key, goals, weighed, fields, wording)
+    yield from _settle(lines, goals, fields, wording)
     reason = goals[0].answer
     if (compared := by_key.get("saliency")) is not None and reason in ("no", "with care"):
         yield from _show(compared, reason)
-    elif compared is None and reason == "no":
-        yield "Run the audit without naming challenges (--challenge) to see which explainer to show instead."
     if reason == "yes":
         yield f"Look at single {wording.wholes} in the report, or explain one of your own: attentest explain."
+    asked = {text.partition("(")[0] for text in fields.get("challenges", ())}
+    if goals[2].answer not in ("no", "cannot say") and asked.isdisjoint(THOROUGH):
+        yield "A thorough audit (--thorough) would train other models to see whether these attend elsewhere."
 
 
 def _predict_better(accuracy: Line, wording: Wording) -> Iterator[str]:
@@ -49,25 +47,15 @@ def _predict_better(accuracy: Line, wording: Wording) -> Iterator[str]:
     yield "Give a model that predicts better: train it longer, on more texts, or take another one."
 
 
-def _settle(
-    by_key: Mapping[str, Line],
-    goals: Sequence[Goal],
-    weighed: Weighed,
-    fields: Mapping[str, Any],
-    wording: Wording,
-) -> Iterator[str]:
-    """What would settle the lines that keep a goal open."""
-    keys = [*(DEPENDENCE if weighed.depends == UNSETTLED else ()), "states", "stands"]
-    keys = keys if "not settled" in (goals[0].open, goals[1].open) else []
-    keys += ["unique", "adversary"] if goals[2].open == "not settled" else []
-    still = [by_key[key] for key in keys if key in by_key and by_key[key].tone == UNSETTLED]
-    if any(line.held for line in still) and (held := by_key.get("held")) is not None:
-        share = percent(held.estimate.value)
-        yield f"Examine another attention (--site): only {share} of this one lies on {wording.items}."
-    open_lines = [line for line in still if line.settling is not None]
+def _settle(lines: Sequence[Line], goals: Sequence[Goal], fields: Mapping[str, Any], wording: Wording) -> Iterator[str]:
+    """What would settle the lines that keep a use open."""
+    still = {goal.key for goal in goals if goal.open == "not settled"}
+    open_lines = [line for line in lines if line.decides in still and line.settling is not None]
     for line in open_lines:
         assert line.settling is not None
         yield f"{line.short} {settled_by(line.settling, line.estimate.judged, wording)}"
+    if open_lines:
+        yield "--challenge 'importance(texts=0)' --thorough judges every text that is examined."
     size = fields.get("corpus", {}).get("sizes", {}).get(fields.get("split"), 0)
     if open_lines and 0 < fields.get("limit", 0) < size:
         yield f"There are {size:,} {wording.wholes} to examine: --limit 0 takes all."

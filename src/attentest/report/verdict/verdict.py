@@ -1,7 +1,7 @@
 """The verdict: the challenges' findings read together, in plain words.
 
-Two questions are kept apart. Does attention rank the *states* that the output depends on? And does state t
-still stand for *token* t? Attention can be read as a statement about the input only if both hold.
+Three uses are kept apart, each with its own truth: to say which *words* mattered, to check from which *states* a model
+takes what it says, and to give attention as the *one* reason.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from attentest.presentation.calibrated import Share
 from attentest.presentation.line import Line, Measured
 
 __all__ = ["Goal", "Open", "Verdict"]
 
 
-#: Why a goal cannot be answered: nothing was asked that would, what was asked settled nothing, or it does not count.
-Open = Literal["", "not run", "not settled", "void"]
+#: Why a goal cannot be answered: nothing was asked that would, it settled nothing, or it contradicts itself.
+Open = Literal["", "not run", "not settled", "apart"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,18 @@ class Goal:
     short: str = ""
     #: What else is to be known, a sentence each.
     beside: tuple[str, ...] = ()
+    #: The use by its key.
+    key: str = ""
+    #: How many models of known truth that got this answer got it wrongly; None where that is not known.
+    wrong: Share | None = None
+
+    @property
+    def error(self) -> str:
+        """The same in words, empty where it is not known."""
+        if self.wrong is None or not self.wrong.of:
+            return ""
+        share, low, high = (100 * value for value in (self.wrong.value, self.wrong.low, self.wrong.high))
+        return f"{share:.0f} % [{low:.0f}, {high:.0f}] of {self.wrong.of} models of known truth"
 
     @property
     def words(self) -> str:
@@ -53,3 +66,5 @@ class Verdict:
     next_steps: tuple[str, ...] = ()
     #: Explainers whose own check failed: no line that rests on one counts.
     failed: tuple[str, ...] = ()
+    #: How this run lies outside of what was calibrated, a sentence each: no error is known of its answers.
+    outside: tuple[str, ...] = ()

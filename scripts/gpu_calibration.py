@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,8 +42,10 @@ def pack(target: Path, *corpora: str) -> None:
         from attentest.data.catalog.prepared import pack as prepare
         from attentest.data.corpora import CORPORA
 
-        declared = [CORPORA.parse(name) for name in corpora]
-        prepare(declared, target / "data")  # type: ignore[arg-type]
+        with tempfile.TemporaryDirectory() as scratch:
+            prepare([CORPORA.parse(name) for name in corpora], Path(scratch))  # type: ignore[misc]
+            with tarfile.open(target / "data.tar.xz", "w:xz", preset=6) as archive:
+                archive.add(scratch, arcname="data")
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     print(f"{target}: {size / 2**20:.1f} MiB")
 
@@ -54,8 +57,10 @@ def run(carried: Path, out: Path, options: list[str], limit: float) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join(str(Path(part).resolve()) for part in ("src", carried / "site"))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    if (carried / "data").is_dir():
-        environment["ATTENTEST_DATA"] = str((carried / "data").resolve())
+    if (carried / "data.tar.xz").is_file():
+        with tarfile.open(carried / "data.tar.xz") as archive:
+            archive.extractall(scratch, filter="data")
+        environment["ATTENTEST_DATA"] = str(scratch / "data")
     started = time.monotonic()
     command = [sys.executable, "-m", "attentest", "calibrate", "--full", "--to", str(folder), *options]
     child = subprocess.Popen(command, env=environment)

@@ -10,10 +10,12 @@ import pytest
 from attentest.calibration.families import members_of
 from attentest.calibration.families.hand_built import HandBuilt
 from attentest.calibration.families.recipes import RECIPES
+from attentest.calibration.families.trained import Trained
 from attentest.calibration.truth import truth_of
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.errors import UnknownName
+from attentest.runs.execute import execute
 
 
 def hand_built(quick):
@@ -91,3 +93,21 @@ def test_level_members_say_the_same_wherever_they_look():
 def test_an_unknown_family_is_named():
     with pytest.raises(UnknownName, match="hand-bilt"):
         list(members_of(["hand-bilt"], quick=True))
+
+
+def test_trained_members_are_of_every_kind_of_world_and_travel():
+    found = list(members_of(["trained"], quick=False))
+    assert 80 <= len(found) <= 120
+    assert len({one.world for one in found}) == 7
+    assert all(pickle.loads(pickle.dumps(one)) == one for one in found)
+    assert not list(members_of(["trained"], quick=True))
+
+
+def test_a_trained_member_is_known_by_the_texts_that_it_was_audited_on(tmp_path):
+    member = Trained("average, additive", "world-keyword(outcomes=6)", "training texts", 500)
+    run = member.run(["instances"], 20)
+    folder = execute(run, tmp_path)
+    known = member.known(folder, 20)
+    assert [list(text.words) for text in known.texts] == run.examined().table["tokens"].to_pylist()
+    found = truth_of(known.subject, known.texts[:8], known.vocabulary, orders=16).means()
+    assert found["words"] > 0.8

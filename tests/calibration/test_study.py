@@ -6,11 +6,14 @@ import json
 from dataclasses import dataclass
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from attentest.calibration.analysis.table import read_records
 from attentest.calibration.families.hand_built import HandBuilt
 from attentest.calibration.measuring import QUICK, audited, measured
 from attentest.calibration.study import conduct, key_of, remaining
+from attentest.calibration.summary import errors_table, members_table
 from attentest.cli.main import app
 from attentest.errors import AttentestError, InputError
 from attentest.studies.engines import InProcess, Processes
@@ -97,6 +100,7 @@ def test_members_are_measured_in_other_processes(tmp_path):
     [
         (["--family", "hand"], "hand-built"),
         (["--fresh", "--limit", "2"], "--limit"),
+        (["--family", "trained"], "add --full"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_do(options, says, tmp_path):
@@ -116,3 +120,28 @@ def test_the_command_prints_what_it_measured(tmp_path):
     assert said.exit_code == 0
     assert "hand-built" in said.output
     assert len(list((tmp_path / "members").glob("*.json"))) == 1
+    assert len((tmp_path / "members.csv").read_text().splitlines()) == 2
+
+
+def test_errors_are_shown_once_there_are_several_mechanisms(record, tmp_path):
+    (tmp_path / "members").mkdir()
+    for number in range(6):
+        faithful = number % 2
+        mass = [float(faithful), 0.0, QUICK.known]
+        held = {
+            name: [float(faithful)] * 3 + [100] for name in record["measures"] if ".held." in name or ".one." in name
+        }
+        other = record | {
+            "mechanism": f"mechanism {number}",
+            "truth": dict.fromkeys(("words", "states", "one"), mass),
+            "measures": record["measures"] | held,
+        }
+        (tmp_path / "members" / f"{number}.json").write_text(json.dumps(other))
+    table = read_records(tmp_path)
+    console = Console(width=80, record=True)
+    console.print(members_table(table))
+    console.print(errors_table(table.counted()))
+    said = console.export_text()
+    assert "reason" in said
+    assert "…" not in said
+    assert errors_table(table.where(table.names("mechanism") == "mechanism 0")) is None

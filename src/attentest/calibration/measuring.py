@@ -74,7 +74,7 @@ def measured(member: Member, depth: Depth, scratch: Path, progress: Progress = S
     run = audited(member, depth)
     folder = execute(run, scratch, workers=1, progress=progress)
     audit = time.monotonic() - began
-    known = member.known(folder, depth.known)
+    known = member.known(folder, depth.texts)
     rows = list(known.rows) if known.rows is not None else list(range(len(known.texts)))
     known, rows = replace(known, texts=known.texts[: depth.known]), rows[: depth.known]
     truth = truth_of(known.subject, known.texts, known.vocabulary)

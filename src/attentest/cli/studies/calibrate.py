@@ -56,6 +56,8 @@ def calibrate(
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, and records need a folder: name another with --to.")
     members = list(members_of(tuple(family or ()), quick=not full))
+    if not members:
+        raise InputError(f"Of {', '.join(family or ())} there are no quick models: add --full.")
     if fresh and limit:
         raise InputError("--fresh measures all models again, and --limit only some: leave out one of them.")
     if limit:
@@ -73,10 +75,16 @@ def calibrate(
 
 def conclude(done: Measured, folder: Path, *, quiet: bool) -> None:
     """Print what came out, and leave with 1 when a member failed."""
-    from attentest.calibration.summary import summary_table
+    from attentest.calibration.analysis.table import read_records
+    from attentest.calibration.summary import errors_table, members_table
 
-    if not quiet and done.done:
-        Console().print(summary_table(folder))
+    if done.done:
+        table = read_records(folder)
+        table.write(folder)
+        shown = () if quiet else (members_table(table), errors_table(table.counted()))
+        for each in shown:
+            if each is not None:
+                Console().print(each)
     console = Console(stderr=True, highlight=False)
     console.print(Text(f"{done.done} of {done.members} models measured: {folder}"), soft_wrap=True)
     if done.failed:

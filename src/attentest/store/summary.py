@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from attentest.measures.bleu import COUNTS, corpus_bleu
 from attentest.statistics.bootstrap import bootstrap_mean, bootstrap_of_sums
-from attentest.statistics.intervals import wilson
+from attentest.statistics.intervals import Interval, piled, wilson, wilson_of_mean
 from attentest.store.findings import Findings, Measure
 
 __all__ = ["Estimate", "by_sentence", "estimate", "estimates_by_class", "sentences_of", "summarise"]
@@ -85,6 +85,8 @@ def summarise(
 ) -> Estimate:
     """The mean of the values with a bootstrap interval, or a fraction with Wilson's.
 
+    Where most values lie at one end of their scale, the interval of the mean is at least Wilson's for so little spread.
+
     ``together``: which values belong to one sentence, where they are steps of writing, or to one text (the ``unit``),
     where there are several for each: those are not independent, so whole sentences or texts are drawn, and a fraction
     stands on as many values as would say as much alone (Rao & Scott 1992).
@@ -97,13 +99,21 @@ def summarise(
         if statistic == "fraction":
             value, low, high = _wilson_of_sums(sums)
             return Estimate(value, low, high, spread, n, not_judged, f"Wilson 95 %, by {unit}")
-        value, low, high = bootstrap_of_sums(sums, _ratio)
+        value, low, high = _at_least(bootstrap_of_sums(sums, _ratio), values, sums[:, 0] / sums[:, 1])
         return Estimate(value, low, high, spread, n, not_judged, f"bootstrap 95 %, by {unit}")
     if statistic == "fraction":
         value, low, high = wilson(int(values.sum()), n)
         return Estimate(value, low, high, spread, n, not_judged, "Wilson 95 %")
-    value, low, high = bootstrap_mean(values)
+    value, low, high = _at_least(bootstrap_mean(values), values, values)
     return Estimate(value, low, high, spread, n, not_judged, "bootstrap 95 %")
+
+
+def _at_least(found: Interval, values: np.ndarray, independent: np.ndarray) -> Interval:
+    """The interval, widened where values that are piled up at an end of their scale make it too short."""
+    if len(independent) < 2 or (bounds := piled(values)) is None:
+        return found
+    other = wilson_of_mean(independent, *bounds)
+    return Interval(found.value, min(found.low, other.low), max(found.high, other.high))
 
 
 def _wilson_of_sums(sums: np.ndarray) -> tuple[float, float, float]:

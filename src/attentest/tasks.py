@@ -10,7 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-__all__ = ["DEFAULT", "STEPS", "TASKS", "TEXTS", "THOROUGH", "Task", "TaskName", "Wording", "task_of", "wording_of"]
+__all__ = [
+    "DEFAULT",
+    "STEPS",
+    "TASKS",
+    "TEXTS",
+    "THOROUGH",
+    "THOROUGHLY",
+    "Task",
+    "TaskName",
+    "Wording",
+    "task_of",
+    "wording_of",
+]
 
 TaskName = Literal["single", "pair", "answer", "translate"]
 
@@ -21,6 +33,8 @@ DEFAULT: Final = (
 )
 #: What a thorough audit adds: each trains other models to compare this one with.
 THOROUGH: Final = ("trained_uniform", "seed_variance", "guide", "adversarial_training")
+#: What a thorough audit puts in the place of a usual challenge: every text, and a third way of taking words out.
+THOROUGHLY: Final = {"importance": "importance(texts=0, erasures=('delete', 'mask', 'draw', 'states'))"}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from attentest.store.summary import estimate
 __all__ = ["DEPTHS", "FULL", "QUICK", "Depth", "audited", "measured"]
 
 #: Ways of taking words out under which importance is always measured, whatever an audit usually does.
-ERASURES = ("delete", "mask", "zero_attention")
+ERASURES = ("delete", "mask", "draw", "zero_attention")
 _USUAL = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
 _INTEGRATED = "integrated_gradients(n_steps=8, tolerance=0.2)"
 _MORE = ("attention_x_gradient", "attention_x_value_norm", "state_evidence", "gradient_state", "state_erasure")

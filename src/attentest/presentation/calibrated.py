@@ -39,16 +39,18 @@ class Calibrated:
 
     #: For every use, and for single texts: at or below the first *no*, at or above the second *yes*.
     marks: Mapping[str, tuple[float, float]]
+    #: By use and answer; of a default audit, and of a thorough one.
     errors: Mapping[str, Mapping[str, Any]]
+    thorough: Mapping[str, Mapping[str, Any]]
     auroc: Mapping[str, Mapping[str, tuple[float, float, float]]]
     range: Mapping[str, tuple[float, float]]
     members: int
     mechanisms: int
     cells: int
 
-    def wrong(self, use: str, answer: str) -> Share | None:
+    def wrong(self, use: str, answer: str, *, thorough: bool = False) -> Share | None:
         """How many models of known truth that got this answer got it wrongly; None where that was not measured."""
-        found = self.errors.get(use, {}).get(answer)
+        found = (self.thorough if thorough else self.errors).get(use, {}).get(answer)
         return None if found is None else Share(*found)
 
     def told_apart(self, measure: str, truth: str) -> tuple[float, float, float] | None:

@@ -7,11 +7,15 @@ from typing import Literal
 
 from attentest.store.summary import Estimate
 
-__all__ = ["Line", "Measured", "Rival", "Settling", "Tone"]
+__all__ = ["ANSWER_OF", "Answer", "Line", "Measured", "Rival", "Settling", "Tone"]
 
 
 #: What a line says for attention; "void" is one that rests on an explainer whose own check failed.
 Tone = Literal["supports", "mixed", "against", "unsettled", "context", "void"]
+#: May attention be used so?
+Answer = Literal["yes", "with care", "no", "cannot say"]
+#: What a line that decides answers by its tone; all else answers nothing.
+ANSWER_OF: dict[str, Answer] = {"supports": "yes", "mixed": "with care", "against": "no"}
 
 
 @dataclass(frozen=True)

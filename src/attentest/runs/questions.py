@@ -9,7 +9,7 @@ from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Challenge
 from attentest.explainers import EXPLAINERS
 from attentest.runs.options import Options
-from attentest.tasks import DEFAULT, THOROUGH
+from attentest.tasks import DEFAULT, THOROUGH, THOROUGHLY
 
 __all__ = ["SUITED", "Put", "Questions", "Usual", "challenge_named"]
 
@@ -59,7 +59,8 @@ class Questions:
     def of(cls, options: Options) -> Questions:
         """The challenges that were named, or the usual ones; a thorough audit adds those that train other models.
 
-        Naming only challenges of a thorough audit sets their parameters; the usual ones still run.
+        It also takes words out of every text in one more way. Naming only challenges that it adds sets their
+        parameters; the usual ones still run.
         """
         given = options.challenges
         if given is None and not options.thorough:
@@ -68,7 +69,7 @@ class Questions:
         if not options.thorough:
             return cls(named)
         names = {text.partition("(")[0].strip() for text in named}
-        usual = DEFAULT if names <= {*THOROUGH} else ()
+        usual = tuple(THOROUGHLY.get(name, name) for name in DEFAULT) if names <= {*THOROUGH} else ()
         return cls(named, usual, tuple(name for name in THOROUGH if name not in names))
 
     @property

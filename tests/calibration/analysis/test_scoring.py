@@ -136,7 +136,7 @@ def test_whole_kinds_of_world_are_left_out(table: Table) -> None:
 def test_the_program_is_told_marks_errors_and_areas(table: Table, tmp_path: Path) -> None:
     write_calibrated(table, tmp_path / "calibrated.json")
     found = json.loads((tmp_path / "calibrated.json").read_text())
-    assert set(found) == {"marks", "errors", "auroc", "range", "members", "mechanisms", "cells"}
+    assert set(found) == {"marks", "errors", "thorough", "auroc", "range", "members", "mechanisms", "cells"}
     assert set(found["marks"]) == set(found["errors"]) == {*EVIDENCE, "text"}
     no, yes = found["marks"]["reason"]
     assert 0 < no < yes < 1

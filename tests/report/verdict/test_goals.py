@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from attentest.presentation import calibrated as calibration
 from attentest.presentation.calibrated import Calibrated, Share
-from attentest.presentation.line import Line
+from attentest.presentation.line import ANSWER_OF, Line
 from attentest.report.verdict.argument import ARGUMENT, KEYS, said
-from attentest.report.verdict.goals import ANSWER_OF, bounds_on, goals_of
+from attentest.report.verdict.goals import bounds_on, goals_of
 from attentest.report.verdict.judge import headline_of
 from attentest.report.verdict.remarks import remarks
 from attentest.store.summary import Estimate
@@ -115,7 +115,7 @@ def test_an_attention_that_mostly_lies_on_no_word_is_a_hint_at_best() -> None:
 
 
 def test_beside_an_answer_stands_how_often_it_was_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Calibrated({}, {"reason": {"yes": [3, 150, 0.004, 0.05]}}, {}, {}, 400, 20, 90)
+    known = Calibrated({}, {"reason": {"yes": [3, 150, 0.004, 0.05]}}, {}, {}, {}, 400, 20, 90)
     monkeypatch.setattr("attentest.report.verdict.goals.calibrated", lambda: known)
     found = goals_of(lines(**GOOD))
     assert found[0].wrong == Share(3, 150, 0.004, 0.05)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from attentest.calibration.analysis.fitting import Errors, Evidence, errors_of, fit_marks, held_out
-from attentest.calibration.analysis.literature import EVIDENCE, TRUTHS, test_of
+from attentest.calibration.analysis.literature import EVIDENCE, THOROUGH, TRUTHS, test_of
 from attentest.calibration.analysis.scoring import score, scores
 from attentest.calibration.analysis.table import Table
 from attentest.statistics.intervals import Interval
@@ -27,12 +28,18 @@ RANGE = {
 }
 
 
-def errors_by(table: Table, groups: str = "mechanism") -> dict[str, Errors]:
-    """The errors of every use and of texts, with each ``mechanism``, ``carrier`` or kind of ``world`` left out."""
+def errors_by(table: Table, groups: str = "mechanism", *, thorough: bool = False) -> dict[str, Errors]:
+    """The errors of every use and of texts, with each ``mechanism``, ``carrier`` or kind of ``world`` left out.
+
+    A thorough audit has the same marks, and one more way of taking words out that must agree.
+    """
     found = {}
     for use in EVIDENCE:
         evidence = table.evidence(use)
-        found[use] = errors_of(evidence, held_out(evidence, _groups(evidence, groups)))
+        judged = table.evidence(use, THOROUGH[use]) if thorough else evidence
+        found[use] = errors_of(evidence, held_out(evidence, _groups(evidence, groups), judged=judged))
+    if thorough:
+        return found
     texts = table.text_evidence()
     if len(texts):
         found["text"] = errors_of(texts, held_out(texts, _groups(texts, groups)))
@@ -70,17 +77,19 @@ def calibrated(table: Table) -> dict[str, Any]:
     cells = set(zip(table.names("mechanism"), table.names("world"), strict=True))
     return {
         "marks": marks,
-        "errors": {
-            use: {"yes": said["given_yes"], "no": said["given_no"]}
-            for use, errors in errors_by(table).items()
-            if (said := errors.lists())
-        },
+        "errors": _by_answer(errors_by(table)),
+        "thorough": _by_answer(errors_by(table, thorough=True)),
         "auroc": dict(sorted(areas.items())),
         "range": {name: found for name, column in RANGE.items() if (found := _range(table.column(column)))},
         "members": len(table),
         "mechanisms": len(set(table.names("mechanism").tolist())),
         "cells": len(cells),
     }
+
+
+def _by_answer(errors: Mapping[str, Errors]) -> dict[str, Any]:
+    said = {use: found.lists() for use, found in errors.items()}
+    return {use: {"yes": found["given_yes"], "no": found["given_no"]} for use, found in said.items()}
 
 
 def _decides(table: Table, use: str) -> list[float | None]:

@@ -109,11 +109,13 @@ def _reaching(reached: np.ndarray, cells: np.ndarray, grid: np.ndarray) -> np.nd
     return share
 
 
-def held_out(evidence: Evidence, groups: np.ndarray, grid: np.ndarray | None = GRID) -> np.ndarray:
-    """What the rule says of each member by the marks of all members of other groups."""
+def held_out(
+    evidence: Evidence, groups: np.ndarray, grid: np.ndarray | None = GRID, judged: Evidence | None = None
+) -> np.ndarray:
+    """What the rule says of each member by the marks of all members of other groups; of ``judged``, if given."""
     said = np.full(len(evidence), "cannot say", dtype=object)
     for inside, marks in folds(evidence, groups, grid):
-        said[inside] = evidence[inside].answers(marks)
+        said[inside] = (evidence if judged is None else judged)[inside].answers(marks)
     return said
 
 

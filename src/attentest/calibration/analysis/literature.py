@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EVIDENCE", "TESTS", "TRUTHS", "Test", "kept", "test_of"]
+__all__ = ["EVIDENCE", "TESTS", "THOROUGH", "TRUTHS", "Test", "kept", "test_of"]
 
 #: The uses of the verdict, each with the truth that it is about.
 TRUTHS = {"reason": "words", "check": "states", "one": "one"}
@@ -13,6 +13,12 @@ EVIDENCE = {
     "reason": ("importance.attention.held.delete", "importance.attention.held.mask"),
     "check": ("importance.attention.held.states",),
     "one": ("importance.attention.one.delete", "importance.attention.one.mask"),
+}
+#: What a thorough audit adds to them: a third way of taking words out, which must agree too.
+THOROUGH = {
+    "reason": (*EVIDENCE["reason"], "importance.attention.held.draw"),
+    "check": EVIDENCE["check"],
+    "one": (*EVIDENCE["one"], "importance.attention.one.draw"),
 }
 
 

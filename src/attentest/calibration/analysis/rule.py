@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+
+from attentest.presentation.line import ANSWER_OF, Answer, Tone
+from attentest.presentation.thresholds import agreed
 
 __all__ = ["ANSWERS", "Answer", "Marks", "Tone", "answer_of", "tone_of"]
 
-Tone = Literal["supports", "against", "mixed", "unsettled"]
-Answer = Literal["yes", "with care", "no", "cannot say"]
 ANSWERS: tuple[Answer, ...] = ("yes", "with care", "cannot say", "no")
 
 
@@ -35,10 +35,5 @@ def tone_of(low: float, high: float, marks: Marks) -> Tone:
 
 
 def answer_of(intervals: Sequence[tuple[float, float]], marks: Marks) -> Answer:
-    """The answer that all measures give together: yes and no only where every one of them says so."""
-    tones = {tone_of(low, high, marks) for low, high in intervals}
-    if tones == {"supports"}:
-        return "yes"
-    if tones == {"against"}:
-        return "no"
-    return "with care" if "mixed" in tones else "cannot say"
+    """The answer that all measures give together, as the verdict gives it."""
+    return ANSWER_OF.get(agreed([tone_of(low, high, marks) for low, high in intervals]), "cannot say")

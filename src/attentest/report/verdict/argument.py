@@ -10,15 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from attentest.presentation.line import Answer
 from attentest.tasks import Wording
 
-__all__ = ["ARGUMENT", "DECIDING", "KEYS", "Answer", "Bound", "Key", "Part", "part_of", "place_of", "said"]
+__all__ = ["ARGUMENT", "DECIDING", "KEYS", "Bound", "Key", "Part", "part_of", "place_of", "said"]
 
 #: The uses of attention that are judged.
 Key = Literal["reason", "check", "one"]
 KEYS: tuple[Key, ...] = ("reason", "check", "one")
-#: May it be used so?
-Answer = Literal["yes", "with care", "no", "cannot say"]
 #: The truth, known by intervention, that a test is measured by: about words, about states, about the one reason.
 Truth = Literal["words", "states", "one"]
 
@@ -60,7 +59,7 @@ ARGUMENT = (
     Part("uniform", "uniform", "flipped", "one"),
     Part("permutation", "permutation", "median_change", "one"),
     Part("erased", "agreement", "attention~state_erasure.captured", "states"),
-    Part("order", "flip_sets", "share", "states"),
+    Part("order", "flip_sets", "attention.counted", "states"),
     Part("adversary", "adversary", "ratio", "one"),
     Part("gating", "gating"),
     Part("bleu", "bleu"),

@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attentest.presentation.calibrated import calibrated
-from attentest.presentation.line import Line
+from attentest.presentation.line import ANSWER_OF, Answer, Line
 from attentest.presentation.thresholds import percent
-from attentest.report.verdict.argument import ARGUMENT, KEYS, Answer, Bound, Key, said
+from attentest.report.verdict.argument import ARGUMENT, KEYS, Bound, Key, said
 from attentest.report.verdict.verdict import Goal, Open
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["ANSWER_OF", "bounds_on", "goals_of"]
+__all__ = ["bounds_on", "goals_of"]
 
-#: What a line that decides answers by its tone.
-ANSWER_OF: dict[str, Answer] = {"supports": "yes", "mixed": "with care", "against": "no"}
 #: Answers from the best to the one that is no answer.
 ORDER: tuple[Answer, ...] = ("yes", "with care", "no", "cannot say")
 #: Where less of an attention lies on words, it is no more than a hint at what mattered.
 HALF = 0.5
 
 
-def goals_of(lines: Sequence[Line], wording: Wording = TEXTS, *, calibrated_here: bool = True) -> tuple[Goal, ...]:
+def goals_of(
+    lines: Sequence[Line], wording: Wording = TEXTS, *, calibrated_here: bool = True, thorough: bool = False
+) -> tuple[Goal, ...]:
     """What each reader may do with this attention: say which words mattered, check where it looks, give one reason."""
     by_key = {line.key: line for line in lines}
     goals = []
@@ -34,7 +34,7 @@ def goals_of(lines: Sequence[Line], wording: Wording = TEXTS, *, calibrated_here
         for bound in bounds_on(part.decides, lines):
             goal = _lowered(goal, bound, wording)
         goal = _mostly_elsewhere(goal, by_key.get("held"), wording)
-        wrong = calibrated().wrong(part.decides, goal.answer) if calibrated_here else None
+        wrong = calibrated().wrong(part.decides, goal.answer, thorough=thorough) if calibrated_here else None
         goals.append(replace(goal, wrong=wrong))
     return tuple(goals)
 

@@ -28,13 +28,19 @@ def exchanged_states(
 
     Where a model's states cannot be exchanged, their weights are taken out and the others renormalised.
     """
-    if not isinstance(reading, AffineReading | DecodedReading) or batch.mask.shape != reading.mask.shape:
+    if batch.mask.shape != reading.mask.shape:
         return erased(subject, batch, reading, keep, "zero_attention")
     nothing = subject.read(unknown_words(batch))
     own, blank = (_says(one) for one in (reading, nothing))
     weights = reading.weights.double().where(reading.mask, 0.0)
     parts = []
     for some in keep.split(max(1, WEIGHTS // max(1, own.numel())), dim=1):
+        if not isinstance(reading, AffineReading | DecodedReading):
+            logits = reading.with_states(torch.where(some[..., None], own[:, None], blank[:, None]))
+            if logits is None:
+                return erased(subject, batch, reading, keep, "zero_attention")
+            parts.append(logits.double())
+            continue
         left = weights[:, None] * some
         context = left @ own + (weights[:, None] - left) @ blank
         if isinstance(reading, DecodedReading):

@@ -33,6 +33,16 @@ def test_own_states_give_back_the_output_and_others_do_not(site):
     assert ((given[:, 1] - reading.logits).abs().amax(-1) > 1e-3).all()
 
 
+def test_one_row_alone_gives_what_the_whole_text_gives():
+    with torch.no_grad():
+        reading = read("layer 3 head 2")
+    states = torch.stack([reading.states * scale for scale in (0.0, 0.5, 2.0)], dim=1)
+    narrow = reading.with_states(states)
+    assert reading.above.is_narrow
+    reading.above.subject.narrow = False
+    torch.testing.assert_close(reading.with_states(states), narrow, atol=1e-5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("site", ["layer 3 head 1", "layer 3"])
 def test_a_small_shift_of_states_does_what_their_gradient_says(site):
     reading = read(site, double=True)

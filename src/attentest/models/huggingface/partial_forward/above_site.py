@@ -147,6 +147,13 @@ class AboveSite:
         """
         assert self.seen is not None
         own, count = self.seen.states, states.shape[1]
+        if self.is_narrow:
+
+            def one_row(_: Tensor, new: Float[Tensor, "some batch token state"]) -> Float[Tensor, "some batch class"]:
+                return self._shifted_row((new.to(own) - own).transpose(0, 1)).transpose(0, 1)
+
+            each = {name: room // max(1, len(own)) for name, room in self.rooms.items()}
+            return in_parts(one_row, states.transpose(0, 1), **each).transpose(0, 1)
 
         def some(copies: Int[Tensor, " some"], new: Float[Tensor, "some token state"]) -> Float[Tensor, "some class"]:
             rows = copies // count
@@ -155,6 +162,17 @@ class AboveSite:
 
         logits: Tensor = in_parts(some, states.flatten(0, 1), **self.rooms).unflatten(0, (-1, count))
         return logits
+
+    def _shifted_row(self, shift: Float[Tensor, "batch alternative token state"]) -> Tensor:
+        """One row alone finds its words shifted, and the model runs on texts of one slot."""
+        assert self.row is not None
+        assert self.values is not None
+        heads = self.site.heads(self.row.shape[1]).to(shift.device)
+        weights = self.layout.pooled(self.row)[:, heads, 0]
+        by_head = shift.unflatten(-1, (weights.shape[1], -1))
+        output = (self.row @ self.values).transpose(1, 2).repeat(1, shift.shape[1], 1, 1)
+        output[:, :, heads] += torch.einsum("bhw,bkwhd->bkhd", weights, by_head)
+        return self._from_row(output)
 
     def _narrow(self, weights: Float[Tensor, "batch alternative token"]) -> Tensor:
         """One row alone is overwritten, and the model runs on texts of one slot."""

@@ -97,14 +97,32 @@ def _truth(asked: Interviewer, orders: int, random: np.random.Generator) -> tupl
     reading = asked.read(asked.own[None])
     weights = reading.weights[0].double().cpu().numpy()
     values, groups = word_values(asked, orders=orders, random=random)
-    mass = np.zeros(len(asked.text.units))
-    for group, share in zip(groups, values.mass, strict=True):
-        if len(group) == 1:
-            mass[group[0]] = share
-    by_unit = _by_unit(asked.text, weights[1:-1])
-    words, top = _held(by_unit, mass)
-    one = _the_one(asked, reading, words, np.argsort(-by_unit, kind="stable")[:top], random) if top else float("nan")
+    items = _items(asked.text)
+    by_unit = {group[0]: share for group, share in zip(groups, values.mass, strict=True) if len(group) == 1}
+    mass = np.array([item.share * by_unit.get(item.unit, 0.0) for item in items])
+    # An item is found where one of its words is.
+    weighed = np.array([weights[1:-1][list(item.places)].max() for item in items])
+    words, count = _held(weighed, mass)
+    top = [items[number] for number in np.argsort(-weighed, kind="stable")[:count]]
+    one = _the_one(asked, reading, words, top, random) if top else float("nan")
     return words, _states_held(asked, reading, weights, orders, random), one
+
+
+@dataclass(frozen=True)
+class _Item:
+    """What attention may show: a unit, or one word of a unit whose words stand apart, with its share of the unit."""
+
+    unit: int
+    places: tuple[int, ...]
+    share: float
+
+
+def _items(text: Text) -> list[_Item]:
+    items = []
+    for number, unit in enumerate(text.units):
+        parts = [(place,) for place in unit.places] if unit.apart else [unit.places]
+        items += [_Item(number, places, 1 / len(parts)) for places in parts]
+    return items
 
 
 def _held(weights: np.ndarray, mass: np.ndarray) -> tuple[float, int]:
@@ -115,17 +133,18 @@ def _held(weights: np.ndarray, mass: np.ndarray) -> tuple[float, int]:
 
 
 def _the_one(
-    asked: Interviewer, reading: Reading, words: float, top: np.ndarray, random: np.random.Generator, draws: int = 64
+    asked: Interviewer, reading: Reading, words: float, top: list[_Item], random: np.random.Generator, draws: int = 64
 ) -> float:
-    """The least of: what these units hold, what goes with them, what goes when their weight lies on the others."""
+    """The least of: what these items hold, what goes with them, what goes when their weight lies on the others."""
     drawn = asked.drawn(draws, random)
     without = np.tile(asked.own, (draws, 1))
-    without[:, top] = drawn[:, top]
+    units = [item.unit for item in top]
+    without[:, units] = drawn[:, units]
     logits = asked.logits(np.concatenate([asked.own[None], drawn, without]))
     of = logits[:1].argmax(-1)
     said = log_odds(logits, of.expand(len(logits))).numpy()
     chance, without_words = said[1 : draws + 1].mean(), said[draws + 1 :].mean()
-    elsewhere = log_odds(_weight_elsewhere(asked.text, reading, top).cpu(), of).item()
+    elsewhere = log_odds(_weight_elsewhere(reading, top).cpu(), of).item()
     whole = said[0] - chance
     if whole <= 0:
         return float("nan")
@@ -133,10 +152,10 @@ def _the_one(
     return float(min(words, *gone))
 
 
-def _weight_elsewhere(text: Text, reading: Reading, units: np.ndarray) -> Tensor:
-    """The logits when the weight of these units lies on all others, in proportion to theirs."""
+def _weight_elsewhere(reading: Reading, items: list[_Item]) -> Tensor:
+    """The logits when the weight of these items lies on all others, in proportion to theirs."""
     left = reading.mask.clone()
-    left[0, [1 + place for unit in units for place in text.units[unit].places]] = False
+    left[0, [1 + place for item in items for place in item.places]] = False
     weights = reading.weights.where(left, 0.0)
     weights = torch.where(weights.sum(-1, keepdim=True) > 0, weights, left.to(weights))
     moved: Tensor = reading.reread((weights / weights.sum(-1, keepdim=True))[:, None])[:, 0]
@@ -195,8 +214,3 @@ def _sampled(worth: Worth, size: int, orders: int, random: np.random.Generator) 
         orders=orders,
         random=random,
     )
-
-
-def _by_unit(text: Text, weights: np.ndarray) -> np.ndarray:
-    """The weight of each unit: the highest of its words', for it is found where one of them is."""
-    return np.array([weights[list(unit.places)].max() for unit in text.units])

@@ -104,7 +104,7 @@ class Planted(Generated):
             enough = sum(len(other) >= len(one.around) for other in longest)
             others = [longest[i] for i in sorted(random.sample(range(enough), min(enough, AROUND)))]
             others = [one.around, *(other for other in others if other is not one.around)][:AROUND]
-            units = [Unit(*unit, decides=True) for unit in _filled(one, options)]
+            units = [Unit(*unit, decides=True, apart=True) for unit in _filled(one, options)]
             free = sorted(set(range(_size(one))) - {place for unit in units for place in unit.places})
             units += [
                 Unit((place,), tuple((other[number],) for other in others), 0, joint=True)

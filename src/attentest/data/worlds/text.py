@@ -20,6 +20,8 @@ class Unit:
     decides: bool = False
     #: Whether it is drawn together with all others that are: an option is then the word of one and the same text.
     joint: bool = False
+    #: Whether its words stand apart, so that to show one of them is to show a part of the unit only.
+    apart: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -103,7 +103,8 @@ def all_sets_values(
         without = sets[~present[:, number]]
         share = np.array([factorial(n) * factorial(size - n - 1) / factorial(size) for n in sizes[without]])
         values[number] = share @ (worths[without | 1 << number] - worths[without])
-    return UnitValues(values.mean(1), values.std(1, ddof=1) / np.sqrt(draws))
+    errors = values.std(1, ddof=1) / np.sqrt(draws) if draws > 1 else np.full(size, np.inf)
+    return UnitValues(values.mean(1), errors)
 
 
 def exact_values(worth: Worth, own: np.ndarray, counts: np.ndarray, units: list[int]) -> UnitValues:

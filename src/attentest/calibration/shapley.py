@@ -28,8 +28,9 @@ class Drawn:
     joint: np.ndarray | None = None
 
     def __call__(self, size: int, random: np.random.Generator) -> np.ndarray:
-        """So many draws of all units: [draw, unit]."""
-        drawn: np.ndarray = random.integers(0, self.counts, size=(size, len(self.counts)))
+        """So many draws of all units, [draw, unit]: each unit's spread evenly over its options, in random order."""
+        spread = (np.arange(size)[:, None] + random.random((size, len(self.counts)))) / size
+        drawn = (random.permuted(spread, axis=0) * self.counts).astype(int)
         if self.joint is not None and self.joint.any():
             drawn[:, self.joint] = drawn[:, self.joint][:, :1]
         return drawn

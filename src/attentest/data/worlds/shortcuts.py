@@ -12,7 +12,7 @@ from typing import ClassVar
 from attentest.data.worlds.simple import EACH, cues, told
 from attentest.data.worlds.world import invented
 
-__all__ = ["SHORTCUTS", "Context", "Pair", "Shortcut", "Token"]
+__all__ = ["SHORTCUTS", "WITH", "WITHOUT", "Context", "Pair", "Shortcut", "Token"]
 
 #: What makes a token count, and what stands there where it does not.
 WITH, WITHOUT = invented("trigger", 2, EACH), invented("trigger", 3, EACH)

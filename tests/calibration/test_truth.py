@@ -71,7 +71,11 @@ def test_groups_of_units_are_put_back_together():
 
 
 def test_units_that_are_drawn_together_take_the_same_option():
-    drawn = Drawn(np.array([9, 4, 9, 9]), np.array([True, False, True, True]))(200, np.random.default_rng(0))
+    draw = Drawn(np.array([9, 4, 9, 9]), np.array([True, False, True, True]))
+    even = draw.evenly(360, np.random.default_rng(0))
+    assert (np.bincount(even[:, 0]) == 40).all()
+    assert (even[:, [0]] == even[:, [2, 3]]).all()
+    drawn = draw(200, np.random.default_rng(0))
     assert (drawn[:, [0]] == drawn[:, [2, 3]]).all()
     assert set(drawn[:, 0]) == set(range(9))
     assert set(drawn[:, 1]) == set(range(4))

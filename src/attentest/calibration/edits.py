@@ -147,7 +147,7 @@ def span_mass(
 class _Other(Drawn):
     """What is not kept is always the twin's."""
 
-    def __call__(self, size: int, random: np.random.Generator) -> np.ndarray:
+    def evenly(self, size: int, random: np.random.Generator) -> np.ndarray:
         return np.ones((size, len(self.counts)), dtype=int)
 
 

@@ -19,6 +19,8 @@ from torch import Tensor, nn
 
 from attentest.data.vocabulary import SPECIAL, Vocabulary
 from attentest.data.worlds.composed import KEEPS, TURNS, Conjunction, Negation, Order
+from attentest.data.worlds.planted import Planted
+from attentest.data.worlds.shortcuts import WITH, WITHOUT, Context, Pair
 from attentest.data.worlds.simple import EACH, AnyOf, told
 from attentest.data.worlds.world import World, invented
 from attentest.models.custom.own_model import OwnModel, subject_of_functions
@@ -42,9 +44,10 @@ class Words:
 class Reader:
     """Features of a world's words, and what they say."""
 
-    def __init__(self, world: World, vocabulary: Vocabulary) -> None:
+    def __init__(self, world: World | Planted, vocabulary: Vocabulary) -> None:
         self.classes = len(world.classes)
-        self.turned, self.ordered = isinstance(world, Negation), isinstance(world, Order)
+        self.turned = isinstance(world, Negation)
+        self.ordered = isinstance(world, Order) or (isinstance(world, Planted) and world.kind == Pair.name)
         votes = votes_of(world)
         deciding = {*votes, *((*TURNS, *KEEPS) if self.turned else ())}
         decoys = invented("decoy", 0, 12)
@@ -68,12 +71,12 @@ class Reader:
             says = says * (1 - before) + says.flip(-1) * before
         if self.ordered:  # the first word of the pair tells: one that has no cue before it
             cue = says.sum(-1)
-            before = nn.functional.pad(cue, (1, 0))[:, :-1, None]
-            says = says * (1 - before)
+            before = (cue.cumsum(-1) - cue).clamp(max=1.0)
+            says = says * (1 - before[..., None])
         return Words(says * mask[..., None], decides * mask, decoy * mask, end * mask, chance, mask)
 
 
-def votes_of(world: World) -> dict[str, tuple[int, float]]:
+def votes_of(world: World | Planted) -> dict[str, tuple[int, float]]:
     """For which class each word speaks, and how strongly, so that the sum of all is right."""
     if isinstance(world, AnyOf):
         quiet = 0.6 / (world.redundancy - 1)
@@ -82,7 +85,13 @@ def votes_of(world: World) -> dict[str, tuple[int, float]]:
         return {
             word: (1 - side % 2, (0.7, 1.0)[side % 2]) for side in range(4) for word in invented("trigger", side, EACH)
         }
-    return {word: (number, 1.0) for word, number in told(len(world.classes)).items()}
+    votes = {word: (number, 1.0) for word, number in told(len(world.classes)).items()}
+    if isinstance(world, Planted) and world.kind == Context.name:
+        if len(world.classes) > 2:
+            raise ValueError("a sum of votes says which of two classes a word tells in its context, not of more")
+        votes |= dict.fromkeys((*invented("cue", 1, EACH), *WITH), (1, 0.7))
+        votes |= dict.fromkeys(WITHOUT, (0, 1.0))
+    return votes
 
 
 def word_chance(word: str) -> float:
@@ -130,7 +139,7 @@ class Mechanism:
 
 def built(
     mechanism: Mechanism,
-    world: World,
+    world: World | Planted,
     vocabulary: Vocabulary,
     *,
     scale: float = 6.0,

@@ -28,9 +28,15 @@ class Drawn:
     joint: np.ndarray | None = None
 
     def __call__(self, size: int, random: np.random.Generator) -> np.ndarray:
-        """So many draws of all units, [draw, unit]: each unit's spread evenly over its options, in random order."""
+        """So many draws of all units: [draw, unit]."""
+        return self._together(random.integers(0, self.counts, size=(size, len(self.counts))))
+
+    def evenly(self, size: int, random: np.random.Generator) -> np.ndarray:
+        """So many draws, those of each unit spread evenly over its options, in random order."""
         spread = (np.arange(size)[:, None] + random.random((size, len(self.counts)))) / size
-        drawn = (random.permuted(spread, axis=0) * self.counts).astype(int)
+        return self._together((random.permuted(spread, axis=0) * self.counts).astype(int))
+
+    def _together(self, drawn: np.ndarray) -> np.ndarray:
         if self.joint is not None and self.joint.any():
             drawn[:, self.joint] = drawn[:, self.joint][:, :1]
         return drawn
@@ -67,7 +73,7 @@ def sampled_values(
     half = -(-orders // 2)
     order = random.permuted(np.tile(np.arange(size), (half, 1)), axis=1)
     order = np.stack([order, order[:, ::-1]], axis=1)  # each also backwards, from the same beginning
-    background = drawn(half, random)
+    background = drawn.evenly(half, random)
     # present[h, way, j, g]: whether group g has been put back after j steps
     place = np.argsort(order, axis=-1)
     present = place[:, :, None, :] < np.arange(size + 1)[None, None, :, None]
@@ -95,7 +101,7 @@ def all_sets_values(
         member[number, group] = True
     sets = np.arange(2**size)
     present = (sets[:, None] >> np.arange(size)) & 1 == 1
-    background = drawn(draws, random)
+    background = drawn.evenly(draws, random)
     choices = np.where((present @ member)[:, None], own, background)
     worths = worth(choices.reshape(-1, units)).reshape(len(sets), draws)
     sizes = present.sum(1)

@@ -153,7 +153,8 @@ class _Other(Drawn):
 
 def _mixed(twins: Twins, spans: Sequence[Span], choice: np.ndarray) -> tuple[str, ...]:
     """The text with some of its spans as its twin has them."""
-    words, place = [], 0
+    words: list[str] = []
+    place = 0
     for span, other in zip(spans, choice, strict=True):
         words += twins.text[place : span.begin]
         words += span.other if other else twins.text[span.begin : span.end]

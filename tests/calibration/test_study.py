@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from attentest.calibration.analysis.table import read_records
 from attentest.calibration.families.hand_built import HandBuilt
-from attentest.calibration.measuring import QUICK, audited, measured
+from attentest.calibration.families.trained import Trained
+from attentest.calibration.measuring import FULL, QUICK, audited, measured
 from attentest.calibration.study import conduct, key_of, remaining
 from attentest.calibration.summary import errors_table, members_table
 from attentest.cli.main import app
@@ -74,6 +75,14 @@ def test_importance_is_put_once_with_all_ways_of_taking_words_out():
     asked = [one for one in audited(FINE, QUICK).challenges if one.name == "importance"]
     assert len(asked) == 1
     assert {"delete", "mask", "zero_attention"} <= {*asked[0].erasures}
+
+
+def test_other_models_are_trained_only_for_members_that_are():
+    trained = Trained("average, additive", "world-keyword(outcomes=6)", "training texts", 500)
+    asked = [{one.name for one in audited(member, FULL).challenges} for member in (FINE, trained)]
+    assert "soft_faithfulness" in asked[0] & asked[1]
+    assert "trained_uniform" not in asked[0]
+    assert "trained_uniform" in asked[1]
 
 
 def test_a_study_resumes_and_a_broken_member_does_not_stop_it(tmp_path):

@@ -17,10 +17,10 @@ from attentest.calibration.intervention import Interviewer
 from attentest.calibration.member import Known, Member
 from attentest.calibration.truth import DECIDES, truth_of, word_values
 from attentest.challenges import CHALLENGES
-from attentest.challenges.challenge import Examination
+from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.importance.examine import Importance
 from attentest.data.worlds.text import Text
-from attentest.errors import AttentestError
+from attentest.errors import AttentestError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.measures.capture import deciding, held_share
 from attentest.models.subject import Subject
@@ -63,6 +63,8 @@ FULL = Depth(
     (
         "faithfulness(explainers=('attention',), erasures=('mask', 'zero_attention'), draws=1, candidates=1)",
         *("random_weights", "gating", "soft_faithfulness", "input_invariance", "randomisation", "knockout"),
+        # These train other models, each a few times fewer than usual.
+        *("trained_uniform", "seed_variance(seeds=3)", "adversarial_training(weights=(0.001,))"),
     ),
 )
 DEPTHS = {depth.name: depth for depth in (QUICK, FULL)}
@@ -102,12 +104,22 @@ def audited(member: Member, depth: Depth) -> Run:
     run = member.run(None, depth.texts)
     usual = next((one for one in run.challenges if isinstance(one, Importance)), Importance())
     importance = replace(usual, erasures=tuple(dict.fromkeys((*usual.erasures, *ERASURES))), texts=0)
-    added = [one for one in map(CHALLENGES.parse, depth.also) if one not in run.challenges]
+    added = [one for one in map(CHALLENGES.parse, depth.also) if one not in run.challenges and _trainable(run, one)]
     kept = [one for one in run.challenges if not isinstance(one, Importance)]
     put = (*kept, importance, *added)
     # What the study adds is passed over where it does not apply, as what is usual is.
     passed = Usual(run.usual.challenges | {importance, *added}, run.usual.explained | {importance, *added})
     return cast("Run", replace(cast("Any", run), challenges=put, usual=passed))
+
+
+def _trainable(run: Run, challenge: Challenge) -> bool:
+    """Whether the other models that a challenge asks for, if any, can be trained."""
+    try:
+        for companion in challenge.companions:
+            run.companion(companion)
+    except NotApplicable:
+        return False
+    return True
 
 
 def _measures(folder: RunFolder) -> dict[str, list[float | int | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from attentest.calibration.edit_study import EditRow, edit_table
 from attentest.calibration.edits import Span, Twins, edit_truth, span_mass, spans_of, twins_of
 from attentest.calibration.hand_built import Mechanism, built
 from attentest.calibration.mechanisms import OnDeciding, OnOthers, Own, Uniform
@@ -85,3 +86,10 @@ def test_the_corpora_of_edits_have_twins(name):
     twins = twins_of(split)
     assert len(twins) > 0.5 * len(split)
     assert all(spans_of(one) for one in list(twins.values())[:50])
+
+
+def test_the_table_has_a_row_for_each_model():
+    row = EditRow("cad_imdb", "bilstm", 0.8, 120, 90, 80, 0.3, 0.05, 0.4, 0.5)
+    names, first = edit_table([row]).splitlines()
+    assert names == "corpus,encoder,accuracy,texts,flips,judged,truth,error,delete,mask"
+    assert first == "cad_imdb,bilstm,0.8,120,90,80,0.3,0.05,0.4,0.5"

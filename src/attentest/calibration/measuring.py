@@ -11,18 +11,15 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-import torch
 
 from attentest.calibration.intervention import Interviewer
 from attentest.calibration.member import Known, Member
-from attentest.calibration.truth import DECIDES, truth_of, word_values
+from attentest.calibration.truth import held_by_top, items_of, mass_of, truth_of, weight_of, word_values
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.importance.examine import Importance
-from attentest.data.worlds.text import Text
 from attentest.errors import AttentestError, NotApplicable
 from attentest.explainers import EXPLAINERS
-from attentest.measures.capture import deciding, held_share
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
 from attentest.runs.execute import execute
@@ -162,13 +159,8 @@ def _explainers(known: Known, depth: Depth) -> dict[str, float | None]:
 
 
 def _mass(asked: Interviewer, number: int) -> np.ndarray:
-    """How much each unit of a text mattered."""
-    values, groups = word_values(asked, random=np.random.default_rng((0, number)))
-    mass = np.zeros(len(asked.text.units))
-    for group, share in zip(groups, values.mass, strict=True):
-        if len(group) == 1:
-            mass[group[0]] = share
-    return mass
+    """How much each item of a text mattered."""
+    return mass_of(items_of(asked.text), *word_values(asked, random=np.random.default_rng((0, number))))
 
 
 def _held(subject: Subject, asked: Interviewer, mass: np.ndarray, explainer: str) -> float:
@@ -178,13 +170,7 @@ def _held(subject: Subject, asked: Interviewer, mass: np.ndarray, explainer: str
         scores = Examination(subject, batch, subject.read(batch), 0, words).scores(explainer)[0]
     except AttentestError:  # this text cannot be explained so
         return math.nan
-    by_unit = torch.from_numpy(_by_unit(asked.text, scores.abs().detach().cpu().numpy()[1:-1]))[None]
-    each = torch.from_numpy(mass)[None]
-    return float(held_share(by_unit, each, torch.ones_like(each, dtype=torch.bool), deciding(each, DECIDES)))
-
-
-def _by_unit(text: Text, scores: np.ndarray) -> np.ndarray:
-    return np.array([scores[list(unit.places)].max() for unit in text.units])
+    return held_by_top(weight_of(items_of(asked.text), scores.abs().detach().double().cpu().numpy()[1:-1]), mass)[0]
 
 
 def _mean(values: np.ndarray) -> list[float | int | None]:

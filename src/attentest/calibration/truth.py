@@ -26,7 +26,7 @@ from attentest.data.worlds.text import Text
 from attentest.measures.capture import deciding, held_share
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["Truth", "truth_of", "word_values"]
+__all__ = ["Item", "Truth", "held_by_top", "items_of", "mass_of", "truth_of", "weight_of", "word_values"]
 
 #: A unit decides if it mattered at least this share of what the most important one did.
 DECIDES = 0.1
@@ -97,19 +97,16 @@ def _truth(asked: Interviewer, orders: int, random: np.random.Generator) -> tupl
     reading = asked.read(asked.own[None])
     weights = reading.weights[0].double().cpu().numpy()
     values, groups = word_values(asked, orders=orders, random=random)
-    items = _items(asked.text)
-    by_unit = {group[0]: share for group, share in zip(groups, values.mass, strict=True) if len(group) == 1}
-    mass = np.array([item.share * by_unit.get(item.unit, 0.0) for item in items])
-    # An item is found where one of its words is.
-    weighed = np.array([weights[1:-1][list(item.places)].max() for item in items])
-    words, count = _held(weighed, mass)
+    items = items_of(asked.text)
+    weighed = weight_of(items, weights[1:-1])
+    words, count = held_by_top(weighed, mass_of(items, values, groups))
     top = [items[number] for number in np.argsort(-weighed, kind="stable")[:count]]
     one = _the_one(asked, reading, words, top, random) if top else float("nan")
     return words, _states_held(asked, reading, weights, orders, random), one
 
 
 @dataclass(frozen=True)
-class _Item:
+class Item:
     """What attention may show: a unit, or one word of a unit whose words stand apart, with its share of the unit."""
 
     unit: int
@@ -117,15 +114,27 @@ class _Item:
     share: float
 
 
-def _items(text: Text) -> list[_Item]:
+def items_of(text: Text) -> list[Item]:
+    """What attention may show of a text."""
     items = []
     for number, unit in enumerate(text.units):
         parts = [(place,) for place in unit.places] if unit.apart else [unit.places]
-        items += [_Item(number, places, 1 / len(parts)) for places in parts]
+        items += [Item(number, places, 1 / len(parts)) for places in parts]
     return items
 
 
-def _held(weights: np.ndarray, mass: np.ndarray) -> tuple[float, int]:
+def mass_of(items: Sequence[Item], values: UnitValues, groups: Sequence[Sequence[int]]) -> np.ndarray:
+    """How much each item mattered; those that were only drawn together with others mattered too little to count."""
+    by_unit = {group[0]: share for group, share in zip(groups, values.mass, strict=True) if len(group) == 1}
+    return np.array([item.share * by_unit.get(item.unit, 0.0) for item in items])
+
+
+def weight_of(items: Sequence[Item], scores: np.ndarray) -> np.ndarray:
+    """The score of each item: the highest of its words', for it is found where one of them is."""
+    return np.array([scores[list(item.places)].max() for item in items])
+
+
+def held_by_top(weights: np.ndarray, mass: np.ndarray) -> tuple[float, int]:
     """How much of the mass the highest weights hold, as many as decide; and how many these are."""
     chosen, each = torch.from_numpy(weights)[None], torch.from_numpy(mass)[None]
     top = deciding(each, DECIDES)
@@ -133,7 +142,7 @@ def _held(weights: np.ndarray, mass: np.ndarray) -> tuple[float, int]:
 
 
 def _the_one(
-    asked: Interviewer, reading: Reading, words: float, top: list[_Item], random: np.random.Generator, draws: int = 64
+    asked: Interviewer, reading: Reading, words: float, top: list[Item], random: np.random.Generator, draws: int = 64
 ) -> float:
     """The least of: what these items hold, what goes with them, what goes when their weight lies on the others."""
     drawn = asked.drawn(draws, random)
@@ -152,7 +161,7 @@ def _the_one(
     return float(min(words, *gone))
 
 
-def _weight_elsewhere(reading: Reading, items: list[_Item]) -> Tensor:
+def _weight_elsewhere(reading: Reading, items: list[Item]) -> Tensor:
     """The logits when the weight of these items lies on all others, in proportion to theirs."""
     left = reading.mask.clone()
     left[0, [1 + place for item in items for place in item.places]] = False
@@ -189,7 +198,7 @@ def _states_held(
     rounding = ROUNDING * float(each.abs().max()) if adds_up else SINGLE
     if mass.max() <= max(ROUNDING, rounding):
         return float("nan")
-    return _held(weights[1:-1], mass)[0]
+    return held_by_top(weights[1:-1], mass)[0]
 
 
 def _answered(reading: Reading, said: Float[Tensor, "row word said"]) -> Float[Tensor, "row class"] | None:

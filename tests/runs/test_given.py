@@ -19,6 +19,7 @@ import attentest
 from attentest.auditing import describe_audit
 from attentest.calibration.hand_built import Look, Mechanism, built
 from attentest.calibration.mechanisms import OnDeciding, OnOthers, Own
+from attentest.challenges.importance.examine import Importance
 from attentest.cli.main import app
 from attentest.data.corpora import CORPORA
 from attentest.data.vocabulary import Vocabulary
@@ -52,6 +53,18 @@ def written(path: Path, texts: list[str], labels: list[str]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("text", "label"), *zip(texts, labels, strict=True)])
     return path
+
+
+def test_importance_reads_few_texts_of_a_checkpoint_and_many_of_a_model_that_is_fast(
+    tmp_path: Path, reviews: Path
+) -> None:
+    checkpoint = describe_run(model=saved(tmp_path / "model"), data=reviews)
+    own = describe_run(
+        model=functions_of(seeded(lambda: Plain(nn.Linear(8, 2)))), texts=TEXTS, labels=LABELS, classes=("bad", "good")
+    )
+    found = [next(one for one in run.challenges if isinstance(one, Importance)) for run in (checkpoint, own)]
+    assert [one.texts for one in found] == [32, Importance().texts]
+    assert found[0].orders * found[0].players < found[1].orders * found[1].players
 
 
 @pytest.mark.slow

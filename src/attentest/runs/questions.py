@@ -11,7 +11,7 @@ from attentest.explainers import EXPLAINERS
 from attentest.runs.options import Options
 from attentest.tasks import DEFAULT, THOROUGH, THOROUGHLY
 
-__all__ = ["SUITED", "Put", "Questions", "Usual", "challenge_named"]
+__all__ = ["OF_CHECKPOINTS", "SUITED", "Put", "Questions", "Usual", "challenge_named"]
 
 #: The parameter by which explainers are named within a challenge.
 PARAMETER = "explainers"
@@ -25,6 +25,12 @@ SUITED: Mapping[str, str] = {
     "rationale": f"rationale(explainers={_METHODS!r})",
     "faithfulness": f"faithfulness(explainers={_ERASED!r}, bins=(0.1, 0.2, 0.5), flip_bins=(), draws=1, candidates=1)",
     "certificates": f"certificates(explainers={_METHODS!r})",
+}
+#: The same for checkpoints: a text takes them a hundred times as long, and importance reads each some hundred times.
+OF_CHECKPOINTS: Mapping[str, str] = {
+    **SUITED,
+    "importance": "importance(orders=12, players=16, texts=32)",
+    THOROUGHLY["importance"]: THOROUGHLY["importance"].replace("texts=0", "texts=200"),
 }
 
 

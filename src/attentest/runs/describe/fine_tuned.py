@@ -21,7 +21,7 @@ from attentest.models.huggingface.texts import described, fitting_pieces
 from attentest.runs.applicable import applicable
 from attentest.runs.fine_tuned import FineTunedRun, Start
 from attentest.runs.options import Options
-from attentest.runs.questions import SUITED, Questions, Usual
+from attentest.runs.questions import OF_CHECKPOINTS, Questions, Usual
 from attentest.runs.run import with_instances
 from attentest.store.atomic import checksum
 from attentest.tasks import TASKS
@@ -42,7 +42,7 @@ def describe_fine_tuned(options: Options, corpus: Corpus, training: Mapping[str,
     folder, site = checkpoint_folder(options.fine_tune or ""), options.site
     _refuse_long(folder, corpus)
     words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
-    put = Questions.of(options).put(SUITED)
+    put = Questions.of(options).put(OF_CHECKPOINTS)
     asked = with_instances(put.challenges), put.usual, corpus["test"].has("rationale")
     found = _begun(folder, _digest(folder), words.words, TASKS[corpus.task].pairs, site, *asked)
     return FineTunedRun(

@@ -26,7 +26,7 @@ from attentest.runs.describe.texts import corpus_for, in_memory, refuse_no_texts
 from attentest.runs.describe.trained import FILES
 from attentest.runs.given import UNTRAINED, GivenRun
 from attentest.runs.options import GIVEN, OWN, Options
-from attentest.runs.questions import SUITED, Questions
+from attentest.runs.questions import OF_CHECKPOINTS, SUITED, Questions
 from attentest.runs.run import examined_of
 from attentest.tasks import TASKS
 
@@ -111,7 +111,7 @@ def _asked_of(options: Options, names: tuple[str, ...], config: Any, own_tokeniz
     answers = list(words.values() if isinstance(words, Mapping) else words) if words else None
     loaded = corpus_for(options.corpus, names, options.classes, **options.only(FILES))
     split = examined_of(loaded, "test", options.seed, options.limit or 0)
-    chosen = _chosen(options)
+    chosen = _chosen(options, OF_CHECKPOINTS)
     vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
     pair = TASKS[loaded.task].pairs
     pieces = fitting_pieces(config, tokenizer, vocabulary, split, pair=pair, prompt=prompt)
@@ -141,7 +141,7 @@ def _described(asked: _Asked, model: Any, source: str) -> GivenRun:
 
 def _describe_subject(options: Options, subject: Subject, numbered: tuple[str, ...]) -> GivenRun:
     """The run that audits a subject made from a model of one's own."""
-    chosen = _chosen(options)
+    chosen = _chosen(options, SUITED)
     names = tuple(options.classes or numbered)
     loaded = corpus_for(options.corpus, names, options.classes, **options.only(FILES))
     if len(loaded.classes) != subject.classes:
@@ -181,9 +181,9 @@ def _behaviour(subject: Subject, encoded: Encoded) -> str:
     return total.hexdigest()[:16]
 
 
-def _chosen(options: Options) -> dict[str, Any]:
+def _chosen(options: Options, suited: Mapping[str, str]) -> dict[str, Any]:
     """What is put to such a model, and where; no challenge may ask for other models."""
-    put = Questions.of(options).put(SUITED)
+    put = Questions.of(options).put(suited)
     if asking := next((challenge for challenge in put.challenges if challenge.companions), None):
         raise NotApplicable(f"Challenge {asking.name!r}: {UNTRAINED}")
     asked = {"challenges": put.challenges, "usual": put.usual}

@@ -13,6 +13,7 @@ from attentest.challenges.challenge import Challenge, Examination, flags, number
 from attentest.errors import InputError
 from attentest.measures.capture import captured
 from attentest.measures.rank import kendall, rank_biased_overlap, spearman, top_k_overlap
+from attentest.measures.rounding import SILENT, moves
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -96,7 +97,8 @@ class Agreement(Challenge):
         rank = kendall(x, y, mask)
         single = examination.single
         constant = np.isnan(rank.tau.cpu().numpy())
-        judged = ~(single | constant)
+        silent = ~(moves(x, examination.logits, mask) & moves(y, examination.logits, mask)).cpu().numpy()
+        judged = ~(single | constant | silent)
         return pa.table(
             {
                 "row": examination.rows,
@@ -109,6 +111,8 @@ class Agreement(Challenge):
                 "spearman": numbers(spearman(x, y, mask), judged),
                 "top_k_overlap": numbers(top_k_overlap(x, y, mask, self.k), judged),
                 "rank_biased_overlap": numbers(rank_biased_overlap(x, y, mask, self.persistence), judged),
-                "not_judged": reasons((single, "fewer than two tokens"), (constant, "constant scores")),
+                "not_judged": reasons(
+                    (single, "fewer than two tokens"), (constant, "constant scores"), (silent, SILENT)
+                ),
             }
         )

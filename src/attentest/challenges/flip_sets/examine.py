@@ -26,6 +26,7 @@ from attentest.measures.flip_sets import (
     turns,
 )
 from attentest.measures.packing import ordinals
+from attentest.measures.rounding import SINGLE
 from attentest.store.findings import Measure, Statistic
 
 __all__ = ["RANDOM", "SCORED", "SMALLEST", "FlipSets"]
@@ -118,7 +119,10 @@ class FlipSets(Challenge):
             flips = Flips(torch.where(last, there.sum(-1)[:, None], flips.removed), flips.mass.masked_fill(last, 1.0))
             members = members | (last[:, -1:] & there)
         names = (*SCORED, *(f"{RANDOM}_{draw + 1}" for draw in range(self.draws)), SMALLEST, RANDOM)
-        judged = np.tile(~examination.single, len(names))
+        first, second = examination.logits.topk(2).values.unbind(-1)
+        level = (first - second <= SINGLE * examination.logits.abs().amax(-1).clamp(min=1.0)).cpu().numpy()
+        single, level = (np.tile(some, len(names)) for some in (examination.single, level))
+        judged = ~(single | level)
         drawn = slice(len(SCORED), len(SCORED) + self.draws)
         columns = {
             name: torch.cat([values, values[:, drawn].nanmean(-1, keepdim=True)], dim=1)
@@ -132,7 +136,7 @@ class FlipSets(Challenge):
                 **{name: numbers(values.T.flatten(), judged) for name, values in columns.items()},
                 "proved": flags(proved.repeat(len(names)), judged),
                 "items": _items(members & (lengths > 1)[:, None], mask, names.index(SMALLEST), len(names)),
-                "not_judged": reasons((~judged, "fewer than two tokens")),
+                "not_judged": reasons((single, "fewer than two tokens"), (level, "two classes are level")),
             }
         )
 

@@ -16,6 +16,7 @@ from attentest.errors import InputError
 from attentest.measures.capture import captured
 from attentest.measures.divergence import total_variation
 from attentest.measures.rank import kendall
+from attentest.measures.rounding import moves
 from attentest.models.capabilities import required
 from attentest.models.huggingface.partial_forward.edits import KnockedOut
 from attentest.models.huggingface.partial_forward.from_layer import FromLayer
@@ -147,6 +148,7 @@ class Knockout(Challenge):
         """As many passes as the texts have words, many of them side by side."""
         weights, mask, judged = examination.weights, examination.mask, ~examination.single
         effects = self._knocked_out(examination)
+        moved = moves(effects.change, examination.logits, mask)
         top = weights.masked_fill(~mask, -1.0).argmax(-1, keepdim=True)
         most = effects.change.masked_fill(~mask, -1.0).argmax(-1, keepdim=True)
         others = mask.scatter(1, top, False)
@@ -156,8 +158,8 @@ class Knockout(Challenge):
             {
                 "row": examination.rows,
                 "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
-                "tau": numbers(kendall(weights, effects.change, mask).tau, judged),
-                "captured": numbers(captured(weights, effects.change, mask, self.k), judged),
+                "tau": numbers(kendall(weights, effects.change, mask).tau.where(moved, torch.nan), judged),
+                "captured": numbers(captured(weights, effects.change, mask, self.k).where(moved, torch.nan), judged),
                 "top_is_most": flags((top == most)[:, 0], judged),
                 "chance": numbers(1.0 / examination.lengths.clamp(min=1).double(), judged),
                 "top_flips": flags(effects.turned.gather(1, top)[:, 0], judged),

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, reasons
-from attentest.challenges.rereading import Reread, reread
+from attentest.challenges.rereading import Reread, reachable, reread
 from attentest.errors import InputError
 from attentest.explainers.perturbation.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.measures.chance import permutations
 from attentest.measures.permutations import all_permutations, moments
+from attentest.measures.rounding import moves
 from attentest.store.findings import Measure
 
 __all__ = ["Permutation"]
@@ -50,6 +51,12 @@ class Permutation(Challenge):
         """How much, and how often the decision turns."""
         return (
             Measure("median_change", "median_change", "mean", "median change of ŷ (TVD) over permutations"),
+            Measure(
+                "median_moved",
+                "median_moved",
+                "mean",
+                "median change of the logits over permutations, of all that weights can do",
+            ),
             Measure("flips", "flips", "share", "share of permutations that flip the decision"),
             Measure("largest_change", "largest_change", "mean", "largest change of ŷ over all T! permutations"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
@@ -67,7 +74,8 @@ class Permutation(Challenge):
         """Short texts enumerated, the others sampled."""
         lengths, single, labels = examination.lengths, examination.single, examination.batch.labels.cpu()
         own = examination.logits.argmax(-1).cpu()
-        median, mean, flips, still = (torch.full((len(single),), torch.nan, dtype=torch.float64) for _ in range(4))
+        nothing = torch.full((len(single),), torch.nan, dtype=torch.float64)
+        median, mean, moved, flips, still = (nothing.clone() for _ in range(5))
         draws = np.full(len(single), self.draws)
         enumerated = (lengths <= ENUMERATED).cpu()
         for few in (True, False):
@@ -78,6 +86,7 @@ class Permutation(Challenge):
             total = valid.sum(-1)
             draws[chosen.numpy()] = total.numpy()
             median[chosen] = _median(found.change, valid)
+            moved[chosen] = _median(found.moved, valid)
             mean[chosen] = torch.where(valid, found.change, 0.0).sum(-1) / total
             flips[chosen] = ((found.decided != own[chosen, None]) & valid).double().sum(-1) / total
             still[chosen] = ((found.decided == labels[chosen, None]) & valid).double().sum(-1) / total
@@ -89,6 +98,7 @@ class Permutation(Challenge):
             "max_attention": numbers(largest(examination.weights)),
             "median_change": numbers(median, judged),
             "mean_change": numbers(mean, judged),
+            "median_moved": numbers(moved / reachable(examination).cpu(), judged),
             "flips": numbers(flips, judged),
             "draws": pa.array(draws, pa.int32()),
             "enumerated": flags(enumerated),
@@ -114,7 +124,7 @@ class Permutation(Challenge):
         full = torch.arange(order.shape[-1], device=device).expand(len(mask), order.shape[1], -1).clone()
         full[here] = order
         found = reread(examination, examination.weights[:, None, :].expand(-1, order.shape[1], -1).gather(-1, full))
-        return Reread(found.change[here].cpu(), found.decided[here].cpu()), valid.cpu()
+        return Reread(found.change[here].cpu(), found.decided[here].cpu(), found.moved[here].cpu()), valid.cpu()
 
     def _exact(self, examination: Examination, judged: np.ndarray) -> dict[str, pa.Array]:
         """Mean, deviation and extremes of the margin z_1 − z_0 over all permutations (two classes only)."""
@@ -137,7 +147,8 @@ def _shuffled_captured(examination: Examination) -> Tensor:
     mask = examination.mask
     order = permutations(examination.batch.keys, 1, mask, examination.seed, "null")[:, 0]
     shuffled = examination.weights.gather(-1, order)
-    return captured(shuffled, erasure_effect(examination.reading, shuffled, mask), mask, TOP)
+    effect = erasure_effect(examination.reading, shuffled, mask)
+    return captured(shuffled, effect, mask, TOP).where(moves(effect, examination.logits, mask), torch.nan)
 
 
 def _median(values: Tensor, valid: Tensor) -> Tensor:

@@ -69,6 +69,13 @@ PRESENTATION = Presentation(
         Column("max_attention", "double", "the largest attention weight"),
         Column("median_change", "double", "median change of the prediction (TVD) over the shuffles"),
         Column("mean_change", "double", "mean change"),
+        Column(
+            "median_moved",
+            "double",
+            "median, over the shuffles, of the largest change of a difference between the predicted class's logit and "
+            "another's, over what all weight on one state can change: free of temperature and bias; null where no "
+            "weights change anything",
+        ),
         Column("flips", "double", "share of shuffles that change the decision"),
         Column("draws", "int32", "shuffles taken"),
         Column("enumerated", "bool", "whether these were all orders there are"),

@@ -15,6 +15,7 @@ from attentest.measures.human_agreement import between_people, one_against_the_o
 from attentest.measures.plausibility import area_under_precision_recall, as_many_as_marked, span_match, token_overlap
 from attentest.measures.random_order import expected_average_precision
 from attentest.measures.rank import average_precision
+from attentest.measures.rounding import SILENT, moves
 from attentest.models.subject import Subject
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
@@ -124,7 +125,8 @@ class Rationale(Challenge):
         total = above.sum(-1)
         mass = torch.where(total > 0, (above * marked).sum(-1) / total, torch.nan)
         none, every = ((share == 0).cpu().numpy(), (share == 1).cpu().numpy())
-        judged: np.ndarray = ~(none | every)
+        silent = ~moves(scores, examination.logits, mask).cpu().numpy()
+        judged: np.ndarray = ~(none | every | silent)
         chosen = as_many_as_marked(scores, marked, mask)
         token_f1, iou = token_overlap(chosen, marked)
         spans = span_match(chosen, marked)
@@ -148,7 +150,7 @@ class Rationale(Challenge):
                 "row": examination.rows,
                 "explainer": pa.array([explainer] * len(judged), pa.string()),
                 **{name: numbers(values, judged) for name, values in columns.items()},
-                "not_judged": reasons((none, "no marked token"), (every, "every token marked")),
+                "not_judged": reasons((none, "no marked token"), (every, "every token marked"), (silent, SILENT)),
             }
         )
 

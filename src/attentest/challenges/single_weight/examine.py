@@ -16,6 +16,7 @@ from attentest.measures.chance import uniforms
 from attentest.measures.divergence import jensen_shannon
 from attentest.measures.flip_sets import turns
 from attentest.measures.packing import ordinals, positions
+from attentest.measures.rounding import DOUBLE
 from attentest.store.findings import Measure
 
 __all__ = ["SingleWeight"]
@@ -95,7 +96,7 @@ class SingleWeight(Challenge):
                 "js_top": numbers(change[:, 0], judged),
                 "js_other": numbers(change[:, 1], judged),
                 "delta_js": numbers(more, judged),
-                "other_matters_more": flags(more < 0, judged),
+                "other_matters_more": flags(more < -DOUBLE, judged),
                 "top_flips": flags(by_top, judged),
                 "other_flips": flags(by_other, judged),
                 "both_flip": flags(by_top & by_other, judged),

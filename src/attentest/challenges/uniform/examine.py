@@ -8,7 +8,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
-from attentest.challenges.rereading import reread
+from attentest.challenges.rereading import reachable, reread
 from attentest.store.findings import Measure
 
 __all__ = ["UniformAttention"]
@@ -31,6 +31,7 @@ class UniformAttention(Challenge):
         """How much, how often, and what it costs."""
         return (
             Measure("change", "change", "mean", "change of ŷ (TVD) under uniform weights"),
+            Measure("moved", "moved", "mean", "change of the logits under uniform weights, of all that weights can do"),
             Measure("flipped", "flipped", "fraction", "share of decisions that flip under uniform weights"),
             Measure("accuracy", "correct", "fraction", "share of correct predictions, own weights"),
             Measure("accuracy_uniform", "correct_uniform", "fraction", "share of correct predictions, uniform"),
@@ -49,6 +50,7 @@ class UniformAttention(Challenge):
                 "row": examination.rows,
                 "label": pa.array(labels.cpu().numpy(), pa.int32()),
                 "change": numbers(found.change[:, 0], judged),
+                "moved": numbers(found.moved[:, 0] / reachable(examination), judged),
                 "flipped": flags(decided != own, judged),
                 "correct": flags(right, judged),
                 "correct_uniform": flags(still, judged),

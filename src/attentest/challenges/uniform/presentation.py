@@ -44,6 +44,12 @@ PRESENTATION = Presentation(
     columns=(
         Column("label", "int32", "the gold class"),
         Column("change", "double", "change of the prediction (TVD) under uniform weights"),
+        Column(
+            "moved",
+            "double",
+            "largest change of a difference between the predicted class's logit and another's, over what all weight on "
+            "one state can change: free of temperature and bias; null where no weights change anything",
+        ),
         Column("flipped", "bool", "whether the decision changes"),
         Column("correct", "bool", "whether the prediction is right under the model's own weights"),
         Column("correct_uniform", "bool", "whether it is right under uniform ones"),

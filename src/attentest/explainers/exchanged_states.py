@@ -17,7 +17,7 @@ from attentest.data.vocabulary import UNKNOWN
 from attentest.explainers.erasure import WEIGHTS, erased
 from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
 
-__all__ = ["exchanged_states"]
+__all__ = ["exchanged_states", "what_states_say"]
 
 
 @torch.no_grad()
@@ -31,7 +31,7 @@ def exchanged_states(
     if batch.mask.shape != reading.mask.shape:
         return erased(subject, batch, reading, keep, "zero_attention")
     nothing = subject.read(unknown_words(batch))
-    own, blank = (_says(one) for one in (reading, nothing))
+    own, blank = (what_states_say(one, add_up=reading.token_logits is not None) for one in (reading, nothing))
     weights = reading.weights.double().where(reading.mask, 0.0)
     parts = []
     for some in keep.split(max(1, WEIGHTS // max(1, own.numel())), dim=1):
@@ -54,6 +54,7 @@ def unknown_words(batch: Batch) -> Batch:
     return batch.with_text(replace(batch.text, tokens=batch.text.tokens.where(~batch.mask, UNKNOWN)))
 
 
-def _says(reading: Reading) -> Tensor:
+def what_states_say(reading: Reading, *, add_up: bool) -> Float64[Tensor, "batch token says"]:
     """What states say: their logits where these add up, else the states themselves."""
-    return (reading.states if reading.token_logits is None else reading.token_logits).double()
+    logits = reading.token_logits
+    return (logits if add_up and logits is not None else reading.states).double()

@@ -1,0 +1,1 @@
+"""Standing: does what a state says come from its own word?"""

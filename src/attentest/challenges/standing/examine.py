@@ -138,4 +138,4 @@ def _kept_one(
         return _says(examination, examination.batch[rows[of]], words, at[part, None])[:, 0]
 
     said = torch.cat(in_slices(some, len(text), max(1, positions(at.device) // second.shape[1])))
-    return said.unflatten(0, (count, places))
+    return said.view(count, places, -1)

@@ -164,3 +164,16 @@ def test_a_prediction_that_no_word_moves_is_not_judged():
 def test_parameters_that_cannot_be_are_refused(text):
     with pytest.raises(InputError):
         CHALLENGES.parse(f"importance({text})")
+
+
+def test_a_text_that_is_drawn_is_judged_as_if_all_were_and_none_may_be_drawn():
+    asked = examination(total=24)
+    some, every, none = (
+        Importance(erasures=("mask", "states"), texts=count).examine(whole).to_pandas()
+        for count, whole in ((8, asked), (0, asked), (1, examination(total=10**9)))
+    )
+    judged = some["not_judged"].isna()
+    assert 0 < judged.sum() < len(some) == len(every) == len(none)
+    assert some["held"][judged].to_numpy() == pytest.approx(every["held"][judged].to_numpy())
+    assert (some["not_judged"][~judged] == "not drawn").all()
+    assert (none["not_judged"] == "not drawn").all()

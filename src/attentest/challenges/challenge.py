@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -78,6 +78,22 @@ class Examination:
     _scores: dict[str, Tensor] = field(default_factory=dict)
     _certificates: dict[str, Mapping[str, Tensor]] = field(default_factory=dict)
     _beside: dict[Companion, Reading] = field(default_factory=dict)
+
+    def some(self, rows: Int[Tensor, " row"]) -> Examination:
+        """Some of the texts, read by themselves, where there are any; what explainers said of them stays."""
+        batch, places = self.batch[rows], pa.array(rows.cpu().numpy())
+        return replace(
+            self,
+            batch=batch,
+            reading=self.subject.read(batch) if len(batch) else self.reading,
+            tokens=self.tokens.take(places),
+            rationale=None if self.rationale is None else self.rationale[rows],
+            second=None if self.second is None else self.second.take(places),
+            annotations=None,
+            _scores={name: scores[rows] for name, scores in self._scores.items()},
+            _certificates={},
+            _beside={},
+        )
 
     def beside(self, companion: Companion) -> Reading:
         """What a companion says of the same batch."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -106,65 +106,54 @@ class Importance(Challenge):
 
     def examine(self, examination: Examination) -> pa.Table:
         """One row per text, explainer and way of taking words out."""
-        return pa.concat_tables([self._under(examination, mode) for mode in self.erasures])
-
-    def _under(self, examination: Examination, mode: str) -> pa.Table:
         drawn = self._drawn(examination)
-        values = _Values.of(examination, mode, drawn, self.orders, self.players)
-        mask = examination.mask & drawn[:, None]
+        asked = examination if bool(drawn.all()) else examination.some(drawn.nonzero()[:, 0])
+        return pa.concat_tables([self._under(examination, asked, drawn, mode) for mode in self.erasures])
+
+    def _under(self, examination: Examination, asked: Examination, drawn: Tensor, mode: str) -> pa.Table:
+        """All texts, of which ``asked`` holds those that are drawn."""
+        return pa.concat_tables(
+            [
+                _table(examination, drawn, {"explainer": name, "erasure": mode}, found)
+                for name, found in self._found(asked, mode).items()
+            ]
+        )
+
+    def _found(self, asked: Examination, mode: str) -> dict[str, dict[str, Tensor]]:
+        """What is found of every text, by explainer; nothing where no text is asked about."""
+        if not len(asked.batch):
+            return {name: {} for name in self.explainers}
+        values = _Values.of(asked, mode, self.orders, self.players)
         mass = values.mean.abs()
         top = deciding(mass, self.decides)
-        floor = FLOOR * examination.logits.abs().amax(-1).clamp(min=1.0)
-        still = mass.amax(-1) <= floor
-        sampled = held_share(
-            values.halves[0].abs(), values.halves[1].abs(), mask, deciding(values.halves[1].abs(), self.decides)
-        )
-        tables = []
+        still = mass.amax(-1) <= FLOOR * asked.logits.abs().amax(-1).clamp(min=1.0)
+        first, second = (half.abs() for half in values.halves)
+        sampled = held_share(first, second, asked.mask, deciding(second, self.decides))
+        beside = {"still": still, "sampled": sampled, "deciding": top, "alone": values.alone}
+        found = {}
         for name in self.explainers:
-            scores = examination.scores(name)
-            held = held_share(scores, mass, mask, top)
-            one = self._one(examination, mode, scores, top, held, drawn)
-            why = reasons(
-                (examination.single, "fewer than two tokens"),
-                ((~drawn).cpu().numpy(), "not drawn"),
-                (still.cpu().numpy(), "no word moves the prediction"),
-                (held.isnan().cpu().numpy(), "all words matter alike"),
-            )
-            judged = why.is_null().to_numpy(zero_copy_only=False)
-            columns = {
-                "row": pa.array(examination.rows),
-                "explainer": pa.array([name] * len(why), pa.string()),
-                "erasure": pa.array([mode] * len(why), pa.string()),
-                "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
-                "held": numbers(held, judged),
-                "one": numbers(one, judged & one.isfinite().cpu().numpy()),
-                "sampled": numbers(sampled, judged),
-                "deciding": numbers(top.double(), judged),
-                "alone": numbers(values.alone, judged),
-                "not_judged": why,
-            }
-            tables.append(pa.table(columns))
-        return pa.concat_tables(tables)
+            scores = asked.scores(name)
+            held = held_share(scores, mass, asked.mask, top)
+            found[name] = {"held": held, "one": self._one(asked, mode, scores, top, held), **beside}
+        return found
 
     def _one(
-        self, examination: Examination, mode: str, scores: Tensor, top: Tensor, held: Tensor, drawn: Tensor
+        self, examination: Examination, mode: str, scores: Tensor, top: Tensor, held: Tensor
     ) -> Float[Tensor, " batch"]:
         """The least of what the top items hold, what goes with them, and what goes when their weight lies elsewhere."""
         mask = examination.mask
         rank = scores.double().masked_fill(~mask, -torch.inf).argsort(dim=-1, descending=True, stable=True).argsort(-1)
         rest = (rank >= top[:, None]) & mask
-        nothing, without = _worth(examination, mode, torch.stack([torch.zeros_like(rest), rest], dim=1), drawn).unbind(
-            1
-        )
-        elsewhere = _worth(examination, "zero_attention", rest[:, None], drawn)[:, 0]
+        nothing, without = _worth(examination, mode, torch.stack([torch.zeros_like(rest), rest], dim=1)).unbind(1)
+        elsewhere = _worth(examination, "zero_attention", rest[:, None])[:, 0]
         whole = output_of(examination.logits, examination.reading.predicted, "margin") - nothing
         elsewhere = elsewhere.where(elsewhere.isfinite(), nothing)  # there is no weight elsewhere
         gone = [1 - ((left - nothing) / whole).clamp(0.0, 1.0) for left in (without, elsewhere)]
         return torch.stack([held, *gone]).amin(0).where(whole > 0, torch.nan)
 
     def values(self, examination: Examination, mode: str) -> Float[Tensor, "batch token"]:
-        """The Shapley values of the texts that are drawn; zeros of the others."""
-        return _Values.of(examination, mode, self._drawn(examination), self.orders, self.players).mean
+        """The Shapley values of all texts."""
+        return _Values.of(examination, mode, self.orders, self.players).mean
 
     def _drawn(self, examination: Examination) -> Bool[Tensor, " batch"]:
         """Which texts are judged: so many of all, by chance that is the text's own."""
@@ -173,6 +162,35 @@ class Importance(Challenge):
             return torch.ones_like(examination.batch.labels, dtype=torch.bool)
         chance = uniforms(examination.batch.keys, 1, 1, examination.seed, "importance/texts")[:, 0, 0]
         return chance < self.texts / total
+
+
+def _table(
+    examination: Examination, drawn: Bool[Tensor, " batch"], about: Mapping[str, str], found: Mapping[str, Tensor]
+) -> pa.Table:
+    """One row per text, with what was found of those that are drawn."""
+
+    def of_all(column: str) -> Float[Tensor, " batch"]:
+        whole = torch.full(drawn.shape, torch.nan, dtype=torch.double, device=drawn.device)
+        return whole.masked_scatter(drawn, found[column].double()) if column in found else whole
+
+    held, one = of_all("held"), of_all("one")
+    why = reasons(
+        (examination.single, "fewer than two tokens"),
+        ((~drawn).cpu().numpy(), "not drawn"),
+        ((of_all("still") == 1).cpu().numpy(), "no word moves the prediction"),
+        (held.isnan().cpu().numpy(), "all words matter alike"),
+    )
+    judged = why.is_null().to_numpy(zero_copy_only=False)
+    columns = {
+        "row": pa.array(examination.rows),
+        **{name: pa.array([value] * len(why), pa.string()) for name, value in about.items()},
+        "tokens": pa.array(examination.lengths.cpu().numpy(), pa.int32()),
+        "held": numbers(held, judged),
+        "one": numbers(one, judged & one.isfinite().cpu().numpy()),
+        **{name: numbers(of_all(name), judged) for name in ("sampled", "deciding", "alone")},
+        "not_judged": why,
+    }
+    return pa.table(columns)
 
 
 @dataclass(frozen=True)
@@ -184,18 +202,18 @@ class _Values:
     alone: Float[Tensor, " batch"]
 
     @classmethod
-    def of(cls, examination: Examination, mode: str, drawn: Tensor, orders: int, players: int) -> _Values:
-        """Of the texts that are drawn; zeros of the others."""
-        mask = examination.mask & drawn[:, None]
+    def of(cls, examination: Examination, mode: str, orders: int, players: int) -> _Values:
+        """Of all texts."""
+        mask = examination.mask
         width = mask.shape[1]
         if not bool(mask.any()):
             nothing = torch.zeros(mask.shape, dtype=torch.double, device=mask.device)
             return cls(nothing, (nothing, nothing), nothing[:, 0])
         single = mask[:, None] & ~torch.eye(width, dtype=torch.bool, device=mask.device)
         whole = output_of(examination.logits, examination.reading.predicted, "margin")
-        effect = (whole[:, None] - _worth(examination, mode, single, drawn)).nan_to_num().where(mask, 0.0)
-        group = _players(examination, mode, effect, mask, drawn, players)
-        gains = _gains(examination, mode, group, mask, drawn, orders)
+        effect = (whole[:, None] - _worth(examination, mode, single)).nan_to_num().where(mask, 0.0)
+        group = _players(examination, mode, effect, mask, players)
+        gains = _gains(examination, mode, group, mask, orders)
         # Forwards and backwards of one order stand together: a half has both of each of its orders.
         first, second = gains[:, : orders // 2].mean(1), gains[:, orders // 2 :].mean(1)
         mean = (first + second) / 2
@@ -220,7 +238,6 @@ def _worth(
     examination: Examination,
     mode: str,
     keep: Bool[Tensor, "batch set token"],
-    drawn: Tensor,
     known: Known | None = None,
     draw: int | None = None,
 ) -> Float[Tensor, "batch set"]:
@@ -229,9 +246,8 @@ def _worth(
     Where others are drawn in their place: of one draw, or the mean over several.
     """
     if mode == DRAW and draw is None:
-        draws = [_worth(examination, mode, keep, drawn, draw=each) for each in range(DRAWS)]
+        draws = [_worth(examination, mode, keep, draw=each) for each in range(DRAWS)]
         return torch.stack(draws).mean(0)
-    keep = torch.where(drawn[:, None, None], keep, examination.mask[:, None])
     about = examination.subject, examination.batch, examination.reading
     if mode == STATES:
         return output_of(exchanged_states(*about, keep), examination.reading.predicted, "margin")
@@ -245,24 +261,16 @@ def _worth(
     return output_of(logits, examination.reading.predicted, "margin")
 
 
-def _whole(examination: Examination) -> Known:
-    """What is known before any word is taken out: the texts as they are, so that those not drawn cost nothing."""
-    known, reading = Known(), examination.reading
-    kept = reading.spread(examination.mask[:, None]) & examination.batch.mask[:, None]
-    known.learn(kept, reading.logits.double()[:, None])
-    return known
-
-
 def _players(
-    examination: Examination, mode: str, effect: Tensor, mask: Tensor, drawn: Tensor, players: int
+    examination: Examination, mode: str, effect: Tensor, mask: Tensor, players: int
 ) -> Int[Tensor, "batch token"]:
     """The number of the player that each item is, or −1; the last player is all that are none by themselves."""
     width = mask.shape[1]
     if int(mask.sum(-1).max()) <= players:
         return torch.where(mask, mask.cumsum(-1) - 1, -1)
     only = mask[:, None] & torch.eye(width, dtype=torch.bool, device=mask.device)
-    said = _worth(examination, mode, only, drawn)
-    none = _worth(examination, mode, torch.zeros_like(only[:, :1]), drawn)
+    said = _worth(examination, mode, only)
+    none = _worth(examination, mode, torch.zeros_like(only[:, :1]))
     weights = examination.weights.where(mask, 0.0)
     ranks = [
         score.masked_fill(~mask, -torch.inf).argsort(dim=-1, descending=True, stable=True).argsort(-1)
@@ -275,7 +283,7 @@ def _players(
 
 
 def _gains(
-    examination: Examination, mode: str, group: Int[Tensor, "batch token"], mask: Tensor, drawn: Tensor, orders: int
+    examination: Examination, mode: str, group: Int[Tensor, "batch token"], mask: Tensor, orders: int
 ) -> Float[Tensor, "batch order token"]:
     """What each item adds when it is put back, in every order; what a group adds is shared among its items."""
     count = int(group.max()) + 1
@@ -291,7 +299,7 @@ def _gains(
     # One order at a time, and none of its sets kept: they hardly come again, and there may be many classes.
     worths = [
         _worth(
-            *(examination, mode, (one[:, None] < step) & mask[:, None], drawn, _whole(examination)),
+            *(examination, mode, (one[:, None] < step) & mask[:, None], Known()),
             draw=number if mode == DRAW else None,
         )
         for number, one in enumerate(of_item.unbind(1))

@@ -75,7 +75,8 @@ def test_every_challenge_answers_at_both_sites_for_every_text_or_says_why_not(ch
     # There is one text, so that nothing is asked of it.
     for column in {column for column in columns if not column.startswith(("query_", "on_words"))}:
         assert column in found.column_names
-        unproved = column in ("upper", "ratio_upper", "certified", "largest_change")
+        # An untrained model may say no more of a text than of an empty one, and then nothing is the one reason.
+        unproved = column in ("upper", "ratio_upper", "certified", "largest_change", "one")
         assert unproved or judged[column].null_count < judged.num_rows
 
 

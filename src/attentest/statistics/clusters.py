@@ -7,6 +7,7 @@ have given, so clusters are drawn first, and then cells within each.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
@@ -40,6 +41,12 @@ class Cells:
         return drawn
 
 
+@lru_cache(maxsize=64)
+def _cells(clusters: tuple[str, ...], cells: tuple[str, ...]) -> Cells:
+    """The same instances are scored by many tests: their resamples are drawn once."""
+    return Cells(np.array(clusters, dtype=object), np.array(cells, dtype=object))
+
+
 def cell_weights(cells: np.ndarray) -> np.ndarray:
     """Weights under which every cell counts alike, whatever the number of its instances."""
     _, of, sizes = np.unique(cells, return_inverse=True, return_counts=True)
@@ -68,7 +75,7 @@ def clustered_auroc(positive: np.ndarray, scores: np.ndarray, clusters: np.ndarr
     Resampling sees no spread where every pair is ordered rightly, or wrongly, and too little close to it. Within half
     a cluster of 0 or 1, by the side that has fewer, the interval is at least that of as many independent trials.
     """
-    together = Cells(clusters, cells)
+    together = _cells(tuple(clusters), tuple(cells))
     weights = np.zeros(len(scores))
     for side in (positive, ~positive):
         weights[side] = cell_weights(together.of[side])

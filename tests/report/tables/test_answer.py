@@ -89,7 +89,7 @@ def test_the_error_of_an_answer_stands_beside_it_and_what_was_not_calibrated_is_
     goals = tuple(replace(goal, wrong=Share(2, 100, 0.0, 0.06)) for goal in made_up_verdict().goals[:3])
     lines = (replace(line("1", "supports"), decides="reason", auroc=(0.94, 0.9, 0.97)), line("2", "context"))
     told = shown(replace(made_up_verdict(), goals=goals, lines=lines, outside=("2,000 words a text",)))
-    assert " ".join(" ".join(told).split()).count("(wrong: 2 % [0, 6] of 100 models of known truth).") == 3
+    assert " ".join(" ".join(told).split()).count("(error 2 % [0, 6] of 100).") == 3
     assert any(row.rstrip().endswith("0.94") for row in told)
     assert "! Outside of what was calibrated: 2,000 words a text" in told
 

@@ -119,7 +119,7 @@ def test_beside_an_answer_stands_how_often_it_was_wrong(monkeypatch: pytest.Monk
     monkeypatch.setattr("attentest.report.verdict.goals.calibrated", lambda: known)
     found = goals_of(lines(**GOOD))
     assert found[0].wrong == Share(3, 150, 0.004, 0.05)
-    assert found[0].error == "2 % [0, 5] of 150 models of known truth"
+    assert found[0].error == "2 % [0, 5] of 150"
     assert found[1].error == ""
     assert goals_of(lines(**GOOD), calibrated_here=False)[0].wrong is None
     assert calibration.calibrated().marks.keys() >= {*KEYS, "text"}

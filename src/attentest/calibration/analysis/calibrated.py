@@ -72,7 +72,7 @@ def calibrated(table: Table) -> dict[str, Any]:
     marks["text"] = _marks(table.text_evidence())
     areas: dict[str, dict[str, Any]] = {f"verdict.{use}": {TRUTHS[use]: _decides(table, use)} for use in EVIDENCE}
     for truth in TRUTHS.values():
-        for one in scores(table, truth):
+        for one in scores(table, truth, [measure for measure in table.measures if test_of(measure)[1]]):
             areas.setdefault(one.measure, {})[truth] = _rounded(one.extremes)
     cells = set(zip(table.names("mechanism"), table.names("world"), strict=True))
     return {

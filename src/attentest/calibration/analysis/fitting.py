@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,12 +43,20 @@ class Evidence:
     truth: np.ndarray
     mechanism: np.ndarray
     world: np.ndarray
+    #: The mark of *no* lies at or below the first, that of *yes* at or above the second.
+    bounds: tuple[float, float] = (math.inf, -math.inf)
 
     def __len__(self) -> int:
         return len(self.truth)
 
     def __getitem__(self, rows: np.ndarray) -> Evidence:
-        return Evidence(self.intervals[rows], self.truth[rows], self.mechanism[rows], self.world[rows])
+        return replace(
+            self,
+            intervals=self.intervals[rows],
+            truth=self.truth[rows],
+            mechanism=self.mechanism[rows],
+            world=self.world[rows],
+        )
 
     @property
     def faithful(self) -> np.ndarray:
@@ -77,7 +85,8 @@ def fit_marks(evidence: Evidence, grid: np.ndarray | None = GRID) -> Marks:
 
     The mark of *yes* is the highest that still gives it to 90 % of the clearly faithful, or, where it must lie higher,
     the lowest that gives it to no more than 5 % of the clearly unfaithful; that of *no* likewise from below. Marks
-    that cross meet halfway. Without a grid, 201 marks are tried between the lowest and the highest end of an interval.
+    that cross meet halfway, and none lies within the evidence's bounds. Without a grid, 201 marks are tried between the
+    lowest and the highest end of an interval.
     """
     if grid is None:
         ends = evidence.intervals[np.isfinite(evidence.intervals)]
@@ -89,7 +98,8 @@ def fit_marks(evidence: Evidence, grid: np.ndarray | None = GRID) -> Marks:
     no = -_mark(-highs, evidence.unfaithful, evidence.faithful, cells, -grid[::-1])
     if no > yes:
         no = yes = float(np.round((no + yes) / 2, 10))
-    return Marks(no, yes)
+    least, most = evidence.bounds
+    return Marks(min(no, least), max(yes, most))
 
 
 def _mark(reached: np.ndarray, own: np.ndarray, others: np.ndarray, cells: np.ndarray, grid: np.ndarray) -> float:

@@ -19,7 +19,7 @@ import pandas
 from scipy.stats import binom
 
 from attentest.calibration.analysis.fitting import Evidence
-from attentest.calibration.analysis.literature import EVIDENCE, TRUTHS, kept, test_of
+from attentest.calibration.analysis.literature import BOUNDS, EVIDENCE, TRUTHS, kept, test_of
 from attentest.errors import InputError
 from attentest.store.atomic import replacing
 
@@ -97,7 +97,8 @@ class Table:
         intervals = np.stack([self.interval(name) for name in measures or EVIDENCE[use]], axis=1)
         truth = self.truth(TRUTHS[use])
         known = ~np.isnan(truth)
-        return Evidence(intervals, truth, self.names("mechanism"), self.names("world"))[known]
+        bounds = BOUNDS.get(use, (math.inf, -math.inf))
+        return Evidence(intervals, truth, self.names("mechanism"), self.names("world"), bounds)[known]
 
     def text_evidence(self) -> Evidence:
         """The mean held of every text that was judged, over the ways of taking words out, and its truth about words."""

@@ -179,7 +179,8 @@ def one_line(found: Findings, wording: Wording = TEXTS) -> Line | None:
         "one",
         f"Would neither other {items} nor other weights have done?",
         "Would nothing else have done?",
-        _Evidence.of(found, "one", "one", tuple(way for way in WAYS if way not in OF_STATES)),
+        # The least of three numbers is too low where each varies with the draw.
+        _Evidence.of(found, "one", "one", tuple(way for way in WAYS if way not in (*OF_STATES, "draw"))),
         {
             "supports": f"Nothing else: without these {items}, or with the weight elsewhere, the prediction falls.",
             "mixed": f"In part: without these {items}, or with the weight elsewhere, some of the prediction is left.",

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.challenges.importance.presentation import GRADES, grade_by_text
 from attentest.presentation.charts import Palette
 from attentest.presentation.text import visible_token
 from attentest.store.findings import Findings
@@ -44,6 +45,7 @@ def examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[st
     against: dict[str, Row] = {}
     if attacks is not None:
         against = {row["id"]: row for row in attacks.filter(pc.is_in(attacks["id"], ids)).to_pylist()}
+    grades = grade_by_text(found["importance"]) if "importance" in found else {}
     for key, why in chosen.items():
         text, attack = texts[key], against.get(key, {})
         maps = [("attention", text["attention"], _outcome(text, names))]
@@ -60,6 +62,7 @@ def examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[st
             "predicted": text.get("written") or name_of(names, text["predicted"]),
             "colour": palette.colours[palette.group_of[text["predicted"]]],
             "attack": attack,
+            "grade": GRADES.get(grades.get(key, ""), ""),
             "maps": [
                 {
                     "kind": kind,

@@ -58,7 +58,7 @@ def answer(verdict: Verdict, report: Path) -> Text:
 def _goal(goal: Goal, rows: int) -> list[Text]:
     """The answer and, as far as it goes into so many lines, why; what comes beside is left out first."""
     symbol, style = ANSWERS[goal.answer]
-    error = f" (wrong: {goal.error})" if goal.error else ""
+    error = f" (error {goal.error})" if goal.error else ""
     width, sentences = COLUMNS - _INDENT, [f"{goal.short or goal.goal}{error}.", goal.why, *goal.beside]
     while len(sentences) > 2 and len(textwrap.wrap(" ".join(sentences), width)) > rows:
         sentences.pop()

@@ -62,7 +62,11 @@ def verdict_summary(verdict: Verdict) -> Group:
     goals.add_column()
     for goal in verdict.goals:
         symbol, style = ANSWERS[goal.answer]
-        asked = Text.assemble((visible(goal.goal), "bold"), f" ({visible(goal.reader)}). ", visible(goal.words))
+        asked = Text.assemble(
+            (visible(goal.goal), "bold"),
+            f" ({visible(goal.reader)}). ",
+            visible(f"{goal.words} {goal.known_by}".rstrip()),
+        )
         goals.add_row(Text(f"{symbol} {goal.answer}", style=f"bold {style}"), asked)
     parts: list[RenderableType] = [Text(visible(verdict.headline), style="bold"), verdict_table(verdict)]
     parts += [

@@ -44,7 +44,15 @@ class Goal:
         if self.wrong is None or not self.wrong.of:
             return ""
         share, low, high = (100 * value for value in (self.wrong.value, self.wrong.low, self.wrong.high))
-        return f"{share:.0f} % [{low:.0f}, {high:.0f}] of {self.wrong.of} models of known truth"
+        return f"{share:.0f} % [{low:.0f}, {high:.0f}] of {self.wrong.of}"
+
+    @property
+    def known_by(self) -> str:
+        """What the error is of, in a sentence, empty where it is not known."""
+        if not self.error or self.wrong is None:
+            return ""
+        share = self.error.partition(" of ")[0]
+        return f"Of {self.wrong.of} models of known truth with this answer, {self.wrong.count} got it wrongly: {share}."
 
     @property
     def words(self) -> str:

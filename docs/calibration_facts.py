@@ -6,9 +6,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 
 from attentest.calibration.analysis.calibrated import errors_by, single_test
 from attentest.calibration.analysis.combination import RIVALS, combined_answers
@@ -169,6 +171,17 @@ class Facts:
         return {groups: errors_by(self.table, groups) for groups in ("mechanism", "carrier", "world")}
 
     @cached_property
+    def thorough(self) -> dict[str, Errors]:
+        """Of *reason* in a thorough audit, by what is left out."""
+        return {groups: errors_by(self.table, groups, thorough=True)["reason"] for groups in ("mechanism", "world")}
+
+    @cached_property
+    def edits(self) -> list[dict[str, Any]]:
+        """Models whose texts people edited, a row each; none where that was not measured."""
+        file = Path(__file__).parent / "calibration" / "edits.csv"
+        return list(pandas.read_csv(file).to_dict("records")) if file.is_file() else []
+
+    @cached_property
     def wrong_mechanisms(self) -> dict[str, list[tuple[str, int]]]:
         """Of every use the mechanisms that got wrong answers, and how many."""
         found = {}
@@ -200,9 +213,9 @@ class Facts:
         return [one for one in self.scores[truth] if shown(one.measure)]
 
     def best_other(self, truth: str) -> Score:
-        """The best test that does not decide the verdict."""
-        decides = {name for measures in EVIDENCE.values() for name in measures}
-        return next(one for one in self.scores[truth] if one.measure not in decides)
+        """The test with the highest lower end that is not of the challenge that decides the verdict."""
+        others = [one for one in self.scores[truth] if not one.measure.startswith("importance.")]
+        return max(others, key=lambda one: one.extremes.low)
 
     @cached_property
     def near_chance(self) -> dict[str, list[Score]]:

@@ -98,7 +98,7 @@ def texts(fillers: int = 1, count: int = TEXTS) -> tuple[list[list[str]], list[i
     draw, made, labels = random.Random(0), [], []
     for place in range(count):
         votes = draw.sample(list(VOTES), 3)
-        words = [*votes, *draw.sample(FILLERS, 5), *([] if place % 2 else [ASIDE])]
+        words = [*votes, *draw.sample(FILLERS, 5), *([ASIDE] if place % 5 < 2 else [])]
         draw.shuffle(words)
         made.append([word for word in words for _ in range(1 if word in VOTES or word == ASIDE else fillers)] + [END])
         labels.append(int(sum(VOTES[word] for word in votes) > 0))

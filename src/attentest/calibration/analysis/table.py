@@ -105,9 +105,9 @@ class Table:
         texts = self.texts.dropna(subset=["truth", "delete", "mask"])
         held = np.asarray(texts[["delete", "mask"]].mean(axis=1).to_numpy(dtype=np.float64))
         about = self.frame.loc[texts["member"]]
-        names = (np.asarray(about[column].to_numpy(dtype=object)) for column in ("mechanism", "world"))
+        mechanism, world = (np.asarray(about[column].to_numpy(dtype=object)) for column in ("mechanism", "world"))
         truth = np.asarray(texts["truth"].to_numpy(dtype=np.float64))
-        return Evidence(np.stack([held, held], axis=-1)[:, None, :], truth, *names)
+        return Evidence(np.stack([held, held], axis=-1)[:, None, :], truth, mechanism, world)
 
     def write(self, folder: Path) -> None:
         """``members.csv`` and ``texts.parquet``, whole or not at all."""

@@ -55,7 +55,7 @@ def expectations(facts: Facts) -> Iterator[tuple[str, str, str]]:
     yield (
         "5. Deletion of single words is fooled by redundancy",
         f"{DELETED.split('.')[1]}: in worlds with redundant words {by_world}; fooled by {_names(missed)}",
-        _mark(right or by_world.startswith("missed more")),
+        PART if right or by_world.startswith("missed more") else NO,
     )
 
     pairs = [

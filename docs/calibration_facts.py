@@ -32,6 +32,15 @@ from attentest.statistics.intervals import Interval
 
 __all__ = ["SHOWN", "Facts", "number", "percent", "ranged", "share_of"]
 
+#: An interval that is wider than this says nothing of an AUROC.
+WIDE = 0.5
+
+
+def _wide(one: Score) -> bool:
+    interval = one.extremes
+    return bool(interval.high - interval.low > WIDE or interval.high == interval.low)
+
+
 #: Of every challenge the measures that the page shows; the file of scores has all.
 SHOWN = {
     "importance": ("held", "one"),
@@ -213,13 +222,42 @@ class Facts:
         return [one for one in self.scores[truth] if shown(one.measure)]
 
     def best_other(self, truth: str) -> Score:
-        """The test with the highest lower end that is not of the challenge that decides the verdict."""
+        """The best test that is not of the challenge that decides, and that enough mechanisms were put to."""
         others = [one for one in self.scores[truth] if not one.measure.startswith("importance.")]
-        return max(others, key=lambda one: one.extremes.low)
+        return next(one for one in others if one.extremes.high - one.extremes.low < WIDE)
+
+    @cached_property
+    def unfaithful(self) -> dict[str, int]:
+        """Of clearly unfaithful models about words: how many were written by hand, trained so, or learned it."""
+        rows = self.table.truth("words") <= CLEAR[0]
+        mechanism, family = self.table.names("mechanism")[rows], self.table.names("family")[rows]
+        uniform = np.array([name.endswith("uniform") for name in mechanism]) & (family == "trained")
+        learned = (family == "trained") & ~uniform
+        return {
+            "all": int(rows.sum()),
+            "by_hand": int(rows.sum() - uniform.sum() - learned.sum()),
+            "uniform": int(uniform.sum()),
+            "learned": int(learned.sum()),
+        }
+
+    @cached_property
+    def all_yes(self) -> tuple[int, int]:
+        """Of all members that got a *yes* for *reason*, mechanisms left out: how many have a truth below clear."""
+        evidence = self.table.evidence("reason")
+        given = held_out(evidence, evidence.mechanism) == "yes"
+        return int((given & (evidence.truth < CLEAR[1])).sum()), int(given.sum())
+
+    @cached_property
+    def too_few(self) -> dict[str, list[Score]]:
+        """Tests of which the interval says nothing: too few mechanisms of one side were put to them."""
+        return {truth: [one for one in self.shown_scores(truth) if _wide(one)] for truth in TRUTHS.values()}
 
     @cached_property
     def near_chance(self) -> dict[str, list[Score]]:
-        return {truth: [one for one in self.shown_scores(truth) if one.near_chance] for truth in TRUTHS.values()}
+        return {
+            truth: [one for one in self.shown_scores(truth) if one.near_chance and not _wide(one)]
+            for truth in TRUTHS.values()
+        }
 
     @cached_property
     def below_chance(self) -> dict[str, list[Score]]:

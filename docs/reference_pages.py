@@ -258,8 +258,9 @@ def _thresholds_page() -> Iterator[str]:
     yield (
         "A line of the verdict speaks for attention, or against it, only when its *whole* 95 % interval lies beyond "
         "the mark, and is mixed when all of it lies between the two. An interval that crosses a mark, or stands on "
-        f"fewer than {FEWEST} judged texts, settles nothing: *not settled*. **All marks are provisional**: they are "
-        "judgements, to be replaced by measured error rates "
+        f"fewer than {FEWEST} judged texts, settles nothing: *not settled*. The marks of the three uses "
+        "(`reason`, `check`, `one`) and of single texts were fitted on models of known truth; the others only choose a "
+        "line's words "
         "([what the verdict means](../../explanation/what-the-verdict-means.md))."
     )
     rows = []

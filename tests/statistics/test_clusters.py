@@ -136,3 +136,11 @@ def test_the_interval_of_a_clustered_share_covers() -> None:
 def test_weights_of_cells_sum_to_one_in_each() -> None:
     cells = np.array(["a", "b", "a", "a"])
     assert cell_weights(cells).tolist() == pytest.approx([1 / 3, 1, 1 / 3, 1 / 3])
+
+
+def test_one_hit_does_not_make_surer_than_none() -> None:
+    clusters, none = np.arange(204) % 40, np.zeros(204, dtype=bool)
+    one = none.copy()
+    one[0] = True
+    assert clustered_share(one, clusters).high >= clustered_share(none, clusters).high
+    assert clustered_share(~one, clusters).low <= clustered_share(~none, clusters).low

@@ -17,6 +17,8 @@ from attentest.statistics.intervals import Interval
 __all__ = ["Cells", "cell_weights", "clopper_pearson", "clustered_auroc", "clustered_share", "weighted_auroc"]
 
 RESAMPLES = 2000
+#: So few clusters with a hit do not tell how much clusters differ.
+FEW = 5
 
 
 class Cells:
@@ -128,4 +130,8 @@ def clustered_share(hits: np.ndarray, clusters: np.ndarray) -> Interval:
         variance = count / (count - 1) * float((residuals**2).sum()) / size**2
         freedom = (float(stdtrit(size - 1, 0.975)) / float(stdtrit(count - 1, 0.975))) ** 2
         effective = min(float(size), share * (1 - share) / variance * freedom if variance > 0 else float(size))
-    return clopper_pearson(share * effective, effective)
+    low, high = clopper_pearson(share * effective, effective)[1:]
+    # A hit or two, or a miss or two, cannot make surer than none would: so few do not tell how clusters differ.
+    none = clopper_pearson(0, count).high
+    hit, missed = (len(np.unique(of[rows])) for rows in (np.asarray(hits, bool), ~np.asarray(hits, bool)))
+    return Interval(share, min(low, 1 - none) if missed < FEW else low, max(high, none) if hit < FEW else high)

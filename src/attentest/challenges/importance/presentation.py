@@ -145,7 +145,7 @@ def words_line(found: Findings, wording: Wording = TEXTS) -> Line | None:
         f"Its {items} hold what mattered?",
         _Evidence.of(found, "held", "reason", tuple(way for way in WAYS if way not in OF_STATES)),
         {
-            "supports": f"Yes: its top {items} are those that the prediction is made of.",
+            "supports": f"Yes: its top {items} hold most of what the prediction is made of.",
             "mixed": f"In part: some of what mattered lies on other {items}.",
             "against": f"No: what mattered lies on other {items}.",
         },

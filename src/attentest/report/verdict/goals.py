@@ -82,12 +82,12 @@ def _why(use: Key, line: Line, wording: Wording) -> str:
     between = f"{held}, where 0 is a blind choice and 1 the best"
     return {
         "reason": {
-            "supports": f"Its top {items} hold what mattered: {between}.",
+            "supports": f"Its top {items} hold most of what mattered: {between}.",
             "mixed": f"Its top {items} hold part of what mattered: {between}.",
             "against": f"It would mislead: what mattered lies on other {items} ({between}).",
         },
         "check": {
-            "supports": f"The output takes what it says from the states it weighs: {between}.",
+            "supports": f"The output takes most of what it says from the states it weighs: {between}.",
             "mixed": f"The output takes part of what it says from states of little weight: {between}.",
             "against": f"The output takes what it says from states of little weight: {between}.",
         },

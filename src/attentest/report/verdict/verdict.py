@@ -52,7 +52,8 @@ class Goal:
         if not self.error or self.wrong is None:
             return ""
         share = self.error.partition(" of ")[0]
-        return f"Of {self.wrong.of} models of known truth with this answer, {self.wrong.count} got it wrongly: {share}."
+        known = f"Of {self.wrong.of} clear models of known truth with this answer"
+        return f"{known}, {self.wrong.count} got it wrongly: {share}."
 
     @property
     def words(self) -> str:

@@ -13,7 +13,7 @@ from attentest.models.parts.heads import Joint, JointTanh
 from attentest.progress import Silent
 from attentest.runs.options import Options
 from attentest.runs.questions import Questions
-from attentest.tasks import DEFAULT, THOROUGH
+from attentest.tasks import DEFAULT, THOROUGH, THOROUGHLY
 
 pytestmark = pytest.mark.slow
 
@@ -119,7 +119,8 @@ def test_a_thorough_audit_adds_the_tests_that_train_other_models_unless_they_are
     assert Questions.of(Options(challenges=("uniform",))) == Questions(("uniform",))
     assert Questions.of(Options(challenges=("uniform",), thorough=True)).texts == ("uniform", *THOROUGH)
     chosen = Questions.of(Options(challenges=("seed_variance(seeds=4)",), thorough=True))
-    assert chosen.texts == (*DEFAULT, "seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
+    usual = tuple(THOROUGHLY.get(name, name) for name in DEFAULT)
+    assert chosen.texts == (*usual, "seed_variance(seeds=4)", "trained_uniform", "guide", "adversarial_training")
     assert chosen.named == ("seed_variance(seeds=4)",)
 
 

@@ -113,10 +113,14 @@ def _decided_by(asked: Sequence[str]) -> bool:
 
 def _closing(lines: Sequence[Line], goals: Sequence[Goal], sentences: int, wording: Wording = TEXTS) -> str:
     """What decides, in a sentence each, what the tests on other models add, and what follows for each use."""
-    by_key = {line.decides: line for line in lines if line.decides}
-    judged = [line.estimate.judged for line in by_key.values()]
-    found = [line.reading for line in by_key.values()]
-    on = f"On {wording.counted(max(judged))}" + (f" of {sentences:,} sentences" if sentences else "") if judged else ""
+    counts = [line.estimate.judged for line in lines if line.key != "bleu"]
+    least, most = min(counts, default=0), max(counts, default=0)
+    judged = wording.counted(most) if least == most else f"{least:,} to {most:,} {wording.units}"
+    judged += f" of {sentences:,} sentences" if sentences else ""
+    found = [line.reading for line in lines if line.decides] or ["nothing that decides was measured."]
+    accuracy = next((line for line in lines if line.key == "accuracy"), None)
+    if accuracy is not None and accuracy.tone in ("against", "unsettled"):
+        found = [_nothing(accuracy, wording), *found]
     may = {"yes": "may", "with care": "may, with care,", "no": "may not", "cannot say": "should not yet"}
     reason, check, one = (may[goal.answer] for goal in goals)
     uses = (
@@ -124,5 +128,4 @@ def _closing(lines: Sequence[Line], goals: Sequence[Goal], sentences: int, wordi
         f"The model's builder {check} use it to check that the model looks where it should. "
         f"It {one} be presented as the one reason for a decision to someone the decision concerns."
     )
-    parts = [f"{on}: {found[0]}" if on else "", *found[1:], *remarks(lines, wording), uses]
-    return " ".join(part for part in parts if part)
+    return " ".join([f"On {judged}: {found[0]}", *found[1:], *remarks(lines, wording), uses])

@@ -24,6 +24,7 @@ def _outside(results: Results) -> Iterator[str]:
     limits, corpus = calibrated().range, results.fields.get("corpus", {})
     if (task := corpus.get("task", "single")) not in TASKS:
         yield f"no model of known truth does this task ({task})"
+        return
     for name, found, unit in (
         ("classes", len(results.classes), "classes"),
         ("words", _words(results), f"{results.wording.items} a {results.wording.whole}"),

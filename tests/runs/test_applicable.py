@@ -16,7 +16,7 @@ from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute, is_complete
 from attentest.runs.options import Options
 from attentest.runs.questions import Questions
-from attentest.tasks import DEFAULT, THOROUGH
+from attentest.tasks import DEFAULT, THOROUGH, THOROUGHLY
 
 SMALL = {
     "corpus": "dates(train=24, dev=4, test=6)",
@@ -136,4 +136,5 @@ def test_removal_is_for_classifiers() -> None:
 
 
 def test_a_thorough_audit_adds_to_the_usual_challenges() -> None:
-    assert Questions.of(Options(thorough=True)).texts == (*DEFAULT, *THOROUGH)
+    usual = (THOROUGHLY.get(name, name) for name in DEFAULT)
+    assert Questions.of(Options(thorough=True)).texts == (*usual, *THOROUGH)

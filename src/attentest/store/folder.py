@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import StorageError, UnknownName
-from attentest.store.atomic import checksum, make_folder, replacing, write_text
+from attentest.store.atomic import checksum, make_folder, replacing, sweep, write_text
 from attentest.store.findings import Findings, read_findings
 
 __all__ = ["RunFolder", "find_run", "runs_in"]
@@ -91,7 +91,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self, say: Callable[[str], None] = lambda line: None) -> Iterator[None]:
-        """Hold the run for one process; another one waits. A killed process holds nothing."""
+        """Hold the run for one process; another one waits. A killed process holds nothing; what it left is swept."""
         try:
             import fcntl
         except ImportError:  # pragma: no cover - Windows: the rename still keeps files whole
@@ -104,6 +104,7 @@ class RunFolder:
             except OSError:
                 say(f"{self.path.name}: another process is computing it; waiting.")
                 fcntl.flock(handle, fcntl.LOCK_EX)
+            sweep(self.path)
             yield
         finally:
             os.close(handle)

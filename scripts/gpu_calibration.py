@@ -9,11 +9,8 @@ out as OUT/records-1.tar, … of at most 15 MiB, with OUT/about.json.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import tarfile
@@ -21,23 +18,16 @@ import tempfile
 import time
 from pathlib import Path
 
-LARGEST = 15 * 2**20
+from gpu_pack import packages
+from gpu_study import bundled, stopped
+
 #: Seconds kept at the end for packing.
 RESERVE = 20
-#: What attentest needs that a bare machine with torch, pandas, pyarrow, safetensors, rich and typer does not have.
-PURE = ("jaxtyping", "wadler_lindig", "platformdirs")
 
 
 def pack(target: Path, *corpora: str) -> None:
     """The folder that travels; with the prepared files of these corpora."""
-    shutil.rmtree(target, ignore_errors=True)
-    (target / "site").mkdir(parents=True)
-    for name in PURE:
-        spec = importlib.util.find_spec(name)
-        if spec is None or not spec.submodule_search_locations:
-            raise SystemExit(f"{name} is not installed here.")
-        source = Path(next(iter(spec.submodule_search_locations)))
-        shutil.copytree(source, target / "site" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    packages(target)
     if corpora:
         from attentest.data.catalog.prepared import pack as prepare
         from attentest.data.corpora import CORPORA
@@ -76,39 +66,11 @@ def run(carried: Path, out: Path, options: list[str], limit: float) -> int:
         "exit_code": code,
         "records": len(list((folder / "members").glob("*.json"))),
         "failed": len(list((folder / "failed").glob("*.json"))),
-        "bundles": bundled(files, folder, out),
+        "bundles": bundled(files, folder, out, "records"),
     }
     (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps(about))
     return 0 if about["records"] else code
-
-
-def stopped(child: subprocess.Popen[bytes]) -> int:
-    """Interrupt as a person would, so that nothing half written stays; if that does not help, kill."""
-    child.send_signal(signal.SIGINT)
-    try:
-        return child.wait(8)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        return child.wait()
-
-
-def bundled(files: list[Path], folder: Path, out: Path) -> int:
-    """The files, in tar files of a size that travels."""
-    number, size, archive = 0, LARGEST, None
-    for file in files:
-        needs = file.stat().st_size + 1536  # a header of 512 bytes, and paddings to 512
-        if size + needs > LARGEST:
-            if archive is not None:
-                archive.close()
-            number, size = number + 1, 10240
-            archive = tarfile.open(out / f"records-{number}.tar", "w")  # noqa: SIM115
-        assert archive is not None
-        archive.add(file, arcname=str(file.relative_to(folder)))
-        size += needs
-    if archive is not None:
-        archive.close()
-    return number
 
 
 def unpack(source: Path, folder: Path) -> None:

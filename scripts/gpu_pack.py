@@ -20,8 +20,8 @@ PURE = ("jaxtyping", "wadler_lindig", "platformdirs")
 LARGEST = 60 * 2**20
 
 
-def main(study: str, target: Path, *corpora: str) -> None:
-    """Write the folder that travels."""
+def packages(target: Path) -> None:
+    """Write the pure-Python packages into a new folder."""
     shutil.rmtree(target, ignore_errors=True)
     (target / "site").mkdir(parents=True)
     for name in PURE:
@@ -30,6 +30,11 @@ def main(study: str, target: Path, *corpora: str) -> None:
             raise SystemExit(f"{name} is not installed here: run 'make audit' first.")
         source = Path(next(iter(spec.submodule_search_locations)))
         shutil.copytree(source, target / "site" / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def main(study: str, target: Path, *corpora: str) -> None:
+    """Write the folder that travels."""
+    packages(target)
     with tempfile.TemporaryDirectory() as scratch:
         options = [part for corpus in corpora for part in ("--corpus", corpus)]
         command = [sys.executable, "-m", "attentest", "study", "pack", study, "--to", scratch, *options]

@@ -54,12 +54,7 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     try:
         code = child.wait(limit - RESERVE)
     except subprocess.TimeoutExpired:
-        child.send_signal(signal.SIGINT)
-        try:
-            code = child.wait(10)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            code = child.wait()
+        code = stopped(child)
     seconds = time.monotonic() - started
     bundles = packed(runs, out)
     about = {
@@ -74,6 +69,16 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps(about))
     return code
+
+
+def stopped(child: subprocess.Popen[bytes]) -> int:
+    """Interrupt as a person would, so that nothing half written stays; if that does not help, kill."""
+    child.send_signal(signal.SIGINT)
+    try:
+        return child.wait(10)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return child.wait()
 
 
 def shared_card(scratch: Path) -> dict[str, str]:
@@ -116,6 +121,11 @@ def packed(runs: Path, out: Path) -> int:
     found = (file for file in runs.rglob("*") if file.is_file() and file.parent.name != CHECKPOINT)
     kept = (file for file in found if not file.name.endswith(LEFT_BEHIND))
     files = sorted(kept, key=lambda file: (file.parent.name != "studies", file))
+    return bundled(files, runs, out, "runs")
+
+
+def bundled(files: list[Path], folder: Path, out: Path, name: str) -> int:
+    """Files of a folder, in tar files of a size that travels; how many there are."""
     number, size, archive = 0, LARGEST, None
     for file in files:
         # A tar entry has a header of 512 bytes, and paddings to 512.
@@ -124,9 +134,9 @@ def packed(runs: Path, out: Path) -> int:
             if archive is not None:
                 archive.close()
             number, size = number + 1, 10240
-            archive = tarfile.open(out / f"runs-{number}.tar", "w")  # noqa: SIM115
+            archive = tarfile.open(out / f"{name}-{number}.tar", "w")  # noqa: SIM115
         assert archive is not None
-        archive.add(file, arcname=str(file.relative_to(runs)))
+        archive.add(file, arcname=str(file.relative_to(folder)))
         size += needs
     if archive is not None:
         archive.close()

@@ -20,6 +20,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.drawn_words import Continuations
 from attentest.explainers.erasure import Known
+from attentest.explainers.exchanged_states import unknown_words
 from attentest.explainers.shared import Shared
 from attentest.measures.human_agreement import Annotations
 from attentest.models.capabilities import Generates, lacking
@@ -145,6 +146,12 @@ class Examination:
     def lengths(self) -> Tensor:
         """The number of real items."""
         return self.mask.sum(-1)
+
+    @cached_property
+    def nothing(self) -> Reading:
+        """The texts with every word unknown, read once."""
+        with torch.no_grad():
+            return self.subject.read(unknown_words(self.batch))
 
     @cached_property
     def logits(self) -> Float[Tensor, "batch class"]:

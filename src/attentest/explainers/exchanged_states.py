@@ -17,20 +17,25 @@ from attentest.data.vocabulary import UNKNOWN
 from attentest.explainers.erasure import WEIGHTS, erased
 from attentest.models.subject import AffineReading, DecodedReading, Reading, Subject
 
-__all__ = ["exchanged_states", "what_states_say"]
+__all__ = ["exchanged_states", "unknown_words", "what_states_say"]
 
 
 @torch.no_grad()
 def exchanged_states(
-    subject: Subject, batch: Batch, reading: Reading, keep: Bool[Tensor, "batch alternative item"]
+    subject: Subject,
+    batch: Batch,
+    reading: Reading,
+    keep: Bool[Tensor, "batch alternative item"],
+    nothing: Reading | None = None,
 ) -> Float64[Tensor, "batch alternative class"]:
     """The logits when only the states in ``keep`` stay and the others are those of as many unknown words.
 
-    Where a model's states cannot be exchanged, their weights are taken out and the others renormalised.
+    ``nothing`` is what the subject reads of ``unknown_words``, where that is known. Where a model's states cannot be
+    exchanged, their weights are taken out and the others renormalised.
     """
     if batch.mask.shape != reading.mask.shape:
         return erased(subject, batch, reading, keep, "zero_attention")
-    nothing = subject.read(unknown_words(batch))
+    nothing = subject.read(unknown_words(batch)) if nothing is None else nothing
     own, blank = (what_states_say(one, add_up=reading.token_logits is not None) for one in (reading, nothing))
     weights = reading.weights.double().where(reading.mask, 0.0)
     parts = []

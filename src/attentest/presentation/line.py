@@ -68,6 +68,8 @@ class Line:
     explainers: tuple[str, ...] = ()
     #: Whether it cannot say because most of the attention was held.
     held: bool = False
+    #: Why it is not settled, where it is not and that is known.
+    unsettled: str = ""
     #: Whether it cannot say because ways of measuring the same contradict each other.
     apart: bool = False
     #: The use of attention that it decides; "" where it decides none.

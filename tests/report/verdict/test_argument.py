@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attentest.challenges import CHALLENGES, PRESENTATIONS
-from attentest.report.verdict.argument import ARGUMENT, DECIDING, KEYS, place_of, said
+from attentest.report.verdict.argument import ARGUMENT, DECIDING, KEYS, place_of
 from attentest.tasks import DEFAULT, STEPS
 
 
@@ -23,7 +23,7 @@ def test_every_use_is_decided_by_one_line() -> None:
 
 
 def test_a_bound_says_why_in_the_words_of_a_run() -> None:
-    told = [said(bound, STEPS) for part in ARGUMENT for bound in part.bounds]
+    told = [bound.said(STEPS) for part in ARGUMENT for bound in part.bounds]
     assert told
     assert not any("{" in why for why in told)
 

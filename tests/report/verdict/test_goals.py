@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from attentest.presentation import calibrated as calibration
 from attentest.presentation.calibrated import Calibrated, Share
 from attentest.presentation.line import ANSWER_OF, Line
-from attentest.report.verdict.argument import ARGUMENT, KEYS, said
+from attentest.report.verdict.argument import ARGUMENT, KEYS
 from attentest.report.verdict.goals import bounds_on, goals_of
 from attentest.report.verdict.judge import headline_of
 from attentest.report.verdict.remarks import remarks
@@ -52,8 +52,8 @@ def test_what_was_not_run_answers_nothing() -> None:
 
 
 def test_ways_that_contradict_each_other_answer_nothing_and_say_so() -> None:
-    found = goals_of((line("words", "unsettled", apart=True),))[0]
-    assert (found.answer, found.open, found.why) == ("cannot say", "apart", "It says so.")
+    found = goals_of((line("words", "unsettled", apart=True, unsettled="They part. So what?"),))[0]
+    assert (found.answer, found.open, found.why) == ("cannot say", "apart", "They part. So what?")
 
 
 @given(COMBINATIONS)
@@ -77,7 +77,7 @@ def test_a_bound_brings_its_words() -> None:
         for bound in part.bounds:
             found = {goal.key: goal for goal in goals_of(lines(**GOOD | {part.key: bound.tone}))}[bound.use]
             assert found.answer == bound.best
-            assert said(bound, TEXTS) in found.words
+            assert bound.said(TEXTS) in found.words
             assert bound in bounds_on(bound.use, lines(**{part.key: bound.tone}))
 
 
@@ -122,6 +122,8 @@ def test_beside_an_answer_stands_how_often_it_was_wrong(monkeypatch: pytest.Monk
     assert found[0].error == "2 % [0, 5] of 150"
     assert found[1].error == ""
     assert goals_of(lines(**GOOD), calibrated_here=False)[0].wrong is None
+    elsewhere = goals_of((*lines(**GOOD), line("held", "context", 0.2)))[0]
+    assert (elsewhere.answer, elsewhere.wrong) == ("with care", None)
     assert calibration.calibrated().marks.keys() >= {*KEYS, "text"}
 
 

@@ -114,8 +114,14 @@ def test_an_open_goal_says_what_would_settle_it() -> None:
     open_line = line("words", "unsettled", settling=Settling(0.75, 734))
     told = steps(*good(words=open_line), corpus={"sizes": {"test": 900}}, split="test", limit=240)
     assert told[0] == "Is it words? The interval crosses 0.75: about 730 texts in place of 240 would settle it."
-    assert "importance(texts=0)" in told[1]
-    assert told[2] == "There are 900 texts to examine: --limit 0 takes all."
+    assert told[1] == "There are 900 texts to examine: --limit 0 takes all."
+
+
+def test_a_sample_is_named_where_it_left_texts_out() -> None:
+    open_line = line("words", "unsettled", settling=Settling(0.75, 734))
+    sampled = replace(open_line, estimate=replace(open_line.estimate, not_judged=40))
+    told = steps(*good(words=sampled))
+    assert "--challenge 'importance(texts=0)' judges every text that is examined, not a sample." in told
 
 
 def test_what_keeps_no_goal_open_is_not_asked_for() -> None:

@@ -20,7 +20,10 @@ ANSWERS = ("yes", "with care", "cannot say", "no")
 
 def verdict(*answers: Any) -> Verdict:
     """One that gives these answers to the three uses."""
-    goals = [Goal(f"goal {place}", "someone", answer, f"Because {place}.") for place, answer in enumerate(answers)]
+    goals = [
+        Goal(f"goal {place}", "someone", answer, f"Because {place}.", key=key)
+        for place, (key, answer) in enumerate(zip(("reason", "check", "one"), answers, strict=True))
+    ]
     return replace(made_up_verdict(), goals=tuple(goals))
 
 

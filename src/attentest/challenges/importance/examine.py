@@ -250,7 +250,8 @@ def _worth(
         return torch.stack(draws).mean(0)
     about = examination.subject, examination.batch, examination.reading
     if mode == STATES:
-        return output_of(exchanged_states(*about, keep), examination.reading.predicted, "margin")
+        logits = exchanged_states(*about, keep, examination.nothing)
+        return output_of(logits, examination.reading.predicted, "margin")
     filled = None if draw is None else examination.filled(draw)
     known = examination.known(mode if draw is None else f"{mode} {draw}") if known is None else known
     logits = erased(*about, keep, mode, known, filled)

@@ -29,6 +29,8 @@ WAYS: Mapping[str, str] = {
     "zero_attention": "weights taken out",
     "states": "exchanged",
 }
+#: What decides about words was calibrated with both of these.
+NEEDED = ("delete", "mask")
 #: The ways that take out no words.
 OF_STATES = ("states", "zero_attention")
 #: What may be said of a single text, by its tone.
@@ -46,9 +48,13 @@ class _Evidence:
     ways: Mapping[str, Estimate]
     tones: tuple[Tone, ...]
     scale: str
+    #: Ways without which it was not calibrated, and that were not asked for.
+    missing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, found: Findings, column: str, scale: str, ways: tuple[str, ...]) -> _Evidence | None:
+    def of(
+        cls, found: Findings, column: str, scale: str, ways: tuple[str, ...], needed: tuple[str, ...] = NEEDED
+    ) -> _Evidence | None:
         measures = {
             measure.where["erasure"]: measure
             for measure in found.measures
@@ -57,12 +63,13 @@ class _Evidence:
         estimates = {way: estimate(found, measures[way]) for way in measures if way in ways}
         if not estimates:
             return None
-        return cls(estimates, tuple(tone_of(scale, one) for one in estimates.values()), scale)
+        tones = tuple(tone_of(scale, one) for one in estimates.values())
+        return cls(estimates, tones, scale, tuple(way for way in needed if way not in estimates))
 
     @property
     def tone(self) -> Tone:
-        """They speak where all do."""
-        return agreed(self.tones)
+        """They speak where all do, and none that is needed is missing."""
+        return "unsettled" if self.missing else agreed(self.tones)
 
     @property
     def apart(self) -> bool:
@@ -77,7 +84,7 @@ class _Evidence:
     @property
     def settling(self) -> Settling | None:
         """What would settle the one that is hardest to settle; nothing would where they contradict each other."""
-        if self.tone != "unsettled" or self.apart:
+        if self.tone != "unsettled" or self.apart or self.missing:
             return None
         found = [settling_of(self.scale, one) for one in self.ways.values()]
         return max(
@@ -93,10 +100,12 @@ class _Evidence:
             return f"{self.least} (0 blind, 1 best)"
         return "; ".join(f"{WAYS[way]} {found}" for way, found in self.ways.items()) + " (0 blind, 1 best)"
 
-    def said(self, words: Mapping[str, str], wording: Wording) -> str:
-        """The words for the tone; where it is unsettled, why."""
-        if self.tone in words:
-            return words[self.tone]
+    def unsettled(self, wording: Wording) -> str:
+        """Why it is not settled; empty where it is."""
+        if self.tone != "unsettled":
+            return ""
+        if self.missing:
+            return f"It decides only with {' and '.join(self.missing)} among the erasures of importance."
         if self.apart:
             return f"The ways of taking {wording.items} out contradict each other, so none can be relied on here."
         if (settling := self.settling) is not None:
@@ -120,7 +129,7 @@ def _line(
         key,
         question,
         evidence.result,
-        f"{evidence.said(words, wording)}{more}",
+        f"{words.get(evidence.tone) or evidence.unsettled(wording)}{more}",
         evidence.tone,
         evidence.least,
         about,
@@ -128,6 +137,7 @@ def _line(
         scale=evidence.scale,
         settling=evidence.settling,
         apart=evidence.apart,
+        unsettled=evidence.unsettled(wording),
     )
 
 
@@ -161,7 +171,7 @@ def states_line(found: Findings, wording: Wording = TEXTS) -> Line | None:
         "states",
         "Does the output take what it says from the states it weighs?",
         "Its states make the output?",
-        _Evidence.of(found, "held", "check", ("states",)),
+        _Evidence.of(found, "held", "check", ("states",), ("states",)),
         {
             "supports": "Yes: the states with the largest weights are those that the output is made of.",
             "mixed": "In part: some of what the output says comes from states with little weight.",

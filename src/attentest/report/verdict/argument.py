@@ -13,7 +13,7 @@ from typing import Literal
 from attentest.presentation.line import Answer
 from attentest.tasks import Wording
 
-__all__ = ["ARGUMENT", "DECIDING", "KEYS", "Bound", "Key", "Part", "part_of", "place_of", "said"]
+__all__ = ["ARGUMENT", "DECIDING", "KEYS", "Bound", "Key", "Part", "part_of", "place_of"]
 
 #: The uses of attention that are judged.
 Key = Literal["reason", "check", "one"]
@@ -30,6 +30,10 @@ class Bound:
     best: Answer
     why: str
     tone: str = "against"
+
+    def said(self, wording: Wording) -> str:
+        """Why, in the words of a run."""
+        return self.why.format(w=wording)
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,3 @@ def place_of(key: str) -> int:
     """Where a line stands in the argument; those of other packages come after it."""
     keys = [part.key for part in ARGUMENT]
     return keys.index(key) if key in keys else len(keys)
-
-
-def said(bound: Bound, wording: Wording) -> str:
-    """Why, in the words of a run."""
-    return bound.why.format(w=wording)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from attentest.presentation.calibrated import calibrated
 from attentest.presentation.line import ANSWER_OF, Answer, Line
 from attentest.presentation.thresholds import percent
-from attentest.report.verdict.argument import ARGUMENT, KEYS, Bound, Key, said
+from attentest.report.verdict.argument import ARGUMENT, Bound, Key
 from attentest.report.verdict.verdict import Goal, Open
 from attentest.tasks import TEXTS, Wording
 
@@ -30,12 +30,14 @@ def goals_of(
         if not part.decides:
             continue
         goal = _answered(_asked(part.decides, wording), part.decides, by_key.get(part.key), wording)
+        decided = goal.answer
         goal = _better(goal, by_key.get("saliency"))
         for bound in bounds_on(part.decides, lines):
             goal = _lowered(goal, bound, wording)
         goal = _mostly_elsewhere(goal, by_key.get("held"), wording)
-        wrong = calibrated().wrong(part.decides, goal.answer, thorough=thorough) if calibrated_here else None
-        goals.append(replace(goal, wrong=wrong))
+        if calibrated_here and goal.answer == decided:  # what bounds an answer was not calibrated
+            goal = replace(goal, wrong=calibrated().wrong(part.decides, decided, thorough=thorough))
+        goals.append(goal)
     return tuple(goals)
 
 
@@ -73,7 +75,7 @@ def _answered(goal: Goal, use: Key, line: Line | None, wording: Wording) -> Goal
         return replace(goal, why=why, open="not run")
     if line.tone not in ANSWER_OF:
         still: Open = "apart" if line.apart else "not settled"
-        return replace(goal, why=line.reading.partition(". ")[0].rstrip(".") + ".", open=still)
+        return replace(goal, why=line.unsettled or f"These {wording.units} settle nothing.", open=still)
     return replace(goal, answer=ANSWER_OF[line.tone], why=_why(use, line, wording))
 
 
@@ -111,7 +113,7 @@ def _better(goal: Goal, compared: Line | None) -> Goal:
 
 def _lowered(goal: Goal, bound: Bound, wording: Wording) -> Goal:
     """The goal, no better than the bound allows, and with its words."""
-    why = said(bound, wording)
+    why = bound.said(wording)
     if bound.best == "cannot say":
         return replace(goal, answer="cannot say", why=why, open="", beside=())
     if goal.answer == "cannot say":
@@ -127,6 +129,3 @@ def _mostly_elsewhere(goal: Goal, held: Line | None, wording: Wording) -> Goal:
         return goal
     why = f"Only {percent(held.estimate.value)} of this attention lies on {wording.items}."
     return replace(goal, answer="with care", beside=(why, *goal.beside))
-
-
-assert tuple(part.decides for part in ARGUMENT if part.decides) == KEYS

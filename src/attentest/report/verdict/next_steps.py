@@ -54,8 +54,8 @@ def _settle(lines: Sequence[Line], goals: Sequence[Goal], fields: Mapping[str, A
     for line in open_lines:
         assert line.settling is not None
         yield f"{line.short} {settled_by(line.settling, line.estimate.judged, wording)}"
-    if open_lines:
-        yield "--challenge 'importance(texts=0)' --thorough judges every text that is examined."
+    if any(line.estimate.not_judged for line in open_lines):
+        yield f"--challenge 'importance(texts=0)' judges every {wording.unit} that is examined, not a sample."
     size = fields.get("corpus", {}).get("sizes", {}).get(fields.get("split"), 0)
     if open_lines and 0 < fields.get("limit", 0) < size:
         yield f"There are {size:,} {wording.wholes} to examine: --limit 0 takes all."

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import pyarrow.compute as pc
 
 from attentest.presentation.calibrated import calibrated
 from attentest.presentation.presentation import Results
+from attentest.store.summary import estimate
 
 __all__ = ["outside_of"]
+
+#: The least that importance was calibrated with.
+LEAST = {"orders": 12, "players": 16}
 
 #: The tasks that models of known truth were made for.
 TASKS = ("single", "pair", "answer")
@@ -28,10 +33,26 @@ def _outside(results: Results) -> Iterator[str]:
     for name, found, unit in (
         ("classes", len(results.classes), "classes"),
         ("words", _words(results), f"{results.wording.items} a {results.wording.whole}"),
+        ("deciding", _deciding(results), f"{results.wording.items} that decide"),
     ):
-        if found and name in limits and not limits[name][0] <= found <= limits[name][1]:
-            low, high = limits[name]
+        low, high = limits.get(name, (-math.inf, math.inf))
+        if found is not None and (found < low or found > high):
             yield f"{found:,.0f} {unit}, calibrated from {low:,.0f} to {high:,.0f}"
+    if "importance" in results.found:
+        asked = results.found["importance"].parameters
+        for name, least in LEAST.items():
+            if asked.get(name, least) < least:
+                yield f"importance with {name}={asked[name]}, calibrated with {least} or more"
+
+
+def _deciding(results: Results) -> float | None:
+    """The mean number of words that decide, where words were replaced by the unknown one."""
+    found = results.found.get("importance")
+    if found is None:
+        return None
+    measures = (m for m in found.measures if m.column == "deciding" and m.where.get("erasure") == "mask")
+    measure = next(measures, None)
+    return None if measure is None else estimate(found, measure).value
 
 
 def _words(results: Results) -> float | None:

@@ -86,5 +86,5 @@ def _requirement(key: str, least: str) -> Requirement:
 
 def check(verdict: Verdict, required: Iterable[Requirement]) -> list[Checked]:
     """Every requirement beside the verdict's answer."""
-    goals = dict(zip(KEYS, verdict.goals, strict=True))
+    goals = {goal.key: goal for goal in verdict.goals}
     return [Checked(requirement, goals[requirement.key]) for requirement in required]

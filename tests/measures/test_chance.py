@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.measures.ragged import padded, ragged
+from tests.support.ragged import padded, ragged
 
 from attentest.measures import chance
 from attentest.measures.chance import normals, permutations, uniforms

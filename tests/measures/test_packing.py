@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.measures.ragged import noise_like, ragged
+from tests.support.ragged import noise_like, ragged
 
 from attentest.measures.packing import by_length, ordinals, packed, positions
 

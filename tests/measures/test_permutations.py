@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.measures.ragged import noise_like, padded, ragged, real
+from tests.support.ragged import noise_like, padded, ragged, real
 
 from attentest.measures.permutations import ENUMERABLE, all_permutations, moments
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import average_precision_score
-from tests.measures.ragged import Ragged, noise_like, padded, ragged, real
+from tests.support.ragged import Ragged, noise_like, padded, ragged, real
 
 from attentest.measures import rank
 from attentest.measures.rank import average_precision, kendall, rank_biased_overlap, spearman, top_k_overlap

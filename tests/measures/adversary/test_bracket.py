@@ -7,8 +7,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.measures.ragged import Ragged, noise_like, padded, ragged
-from tests.measures.reachable import reachable
+from tests.measures.adversary.reachable import reachable
+from tests.support.ragged import Ragged, noise_like, padded, ragged
 
 from attentest.measures.adversary.bracket import Bracket, bracket
 from attentest.measures.adversary.strongest import strongest_adversary, unconstrained_divergence

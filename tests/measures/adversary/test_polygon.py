@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.measures.ragged import Ragged, noise_like, ragged
+from tests.support.ragged import Ragged, noise_like, ragged
 
 from attentest.measures.adversary.polygon import corners_of, pairs_within, triples_at
 from attentest.measures.divergence import jensen_shannon

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 import torch
-from tests.measures.ragged import Ragged, noise_like, padded, ragged
+from tests.support.ragged import Ragged, noise_like, padded, ragged
 from torch import Tensor
 
 from attentest.measures.adversary import search

@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.measures.reachable import reachable
+from tests.measures.adversary.reachable import reachable
 
 from attentest.measures.adversary.slabs import FEW, implied_slabs, slabs_around
 

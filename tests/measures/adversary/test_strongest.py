@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.measures.ragged import Ragged, noise_like, padded, ragged, real
+from tests.support.ragged import Ragged, noise_like, padded, ragged, real
 
 from attentest.measures.adversary import strongest
 from attentest.measures.adversary.strongest import (

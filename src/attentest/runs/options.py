@@ -183,7 +183,7 @@ class Options:
     attention: str = _part(
         "additive",
         "additive, dot, uniform or random; Luong's are 'dot(scaled=False, mapped=False)' and, general, "
-        "'dot(scaled=False)'.",
+        "'dot(scaled=False)'; 'dot(init='normal')' draws the learned query from N(0, 1).",
         check="attentest.models.parts.attention:ATTENTIONS",
     )
     query: str | None = _part(

@@ -28,6 +28,9 @@ __all__ = [
     "masked_softmax",
 ]
 
+#: How the learned query of dot attention may begin.
+INITS = ("kaiming", "normal")
+
 
 def quick_tanh(x: Tensor) -> Tensor:
     """tanh to 2e-7 for use without gradients: the sigmoid is several times faster on CPU."""
@@ -109,6 +112,8 @@ class ScaledDot(Attention):
 
     Energies $q \cdot h_t / \sqrt{m}$ with one learned query $q$ for single texts, $q \cdot W h_t / \sqrt{m}$ with
     the second text's state for pairs and with the decoder's for translations, then a softmax over real tokens.
+    Tutek & Šnajder (2020, Appendix C) saw attention collapse to uniform when the learned query began with torch's
+    usual weights, and not when it began from N(0, 1).
     """
 
     name: ClassVar[str] = "dot"
@@ -120,13 +125,27 @@ class ScaledDot(Attention):
         'Whether $W$ stands between query and states (Luong\'s "general"); without it ("dot") both must have the '
         "same size, so single texts, which have no query, need it.",
     ] = True
+    init: Annotated[
+        str,
+        "First weights of the learned query: `kaiming`, torch's default (uniform, $a = \\sqrt{5}$), or `normal`, "
+        "N(0, 1). Of single texts alone: a given query is not learned.",
+    ] = "kaiming"
+
+    def __post_init__(self) -> None:
+        if self.init not in INITS:
+            raise InputError(f"Attention 'dot': init={self.init!r} must be one of {', '.join(INITS)}.")
 
     def build(self, size: int, query: int | None = None) -> AttentionNetwork:
         """A query vector."""
+        if self.init != "kaiming" and query is not None:
+            raise InputError(
+                f"Attention 'dot(init={self.init!r})' says how a learned query begins, and here the query is given "
+                "(by the second text, the text itself or the decoder). Leave out init."
+            )
         if not self.mapped and query != size:
             asked = "there is none" if query is None else f"the query has {query} numbers, a state {size}"
             raise InputError(f"Attention 'dot(mapped=False)' multiplies states by the query, and {asked}. Use mapped.")
-        return ScaledDotNetwork(size, query, self.scaled, self.mapped)
+        return ScaledDotNetwork(size, query, self.scaled, self.mapped, self.init)
 
 
 @dataclass(frozen=True)
@@ -192,10 +211,14 @@ class AdditiveNetwork(AttentionNetwork):
 class ScaledDotNetwork(AttentionNetwork):
     """h·q / √m; the learned query of a single sequence is itself the map to a one-number key."""
 
-    def __init__(self, size: int, query: int | None, scaled: bool = True, mapped: bool = True) -> None:
+    def __init__(
+        self, size: int, query: int | None, scaled: bool = True, mapped: bool = True, init: str = "kaiming"
+    ) -> None:
         super().__init__()
         self.scale = math.sqrt(size) if scaled else 1.0
         self.keys = nn.Linear(size, 1 if query is None else query, bias=False)
+        if init == "normal":
+            nn.init.normal_(self.keys.weight)
         if not mapped:
             self.keys.weight.requires_grad_(False).copy_(torch.eye(size))
 

@@ -64,6 +64,8 @@ def test_gained_is_right_under_other_weights_less_right_under_the_own(classes):
         each = [drawn[i, k, mask[i]] for k in range(10)]
         shares = [decided(examination, i, one / one.sum()) == label for one in each]
         assert even["gained"] == uniform - right
+        assert (even["decided"] == label) == uniform
+        assert even["flipped"] == (even["decided"] != int(examination.reading.predicted[i]))
         assert chance["gained"] == pytest.approx(sum(shares) / 10 - right)
         assert chance["correct_random"] == pytest.approx(sum(shares) / 10)
         seen |= {even["gained"]}
@@ -79,16 +81,25 @@ def test_permuted_is_right_in_the_share_of_orders_that_keep_the_label(low, high)
         label, alpha = int(examination.batch.labels[i]), examination.weights[i, examination.mask[i]]
         right = int(examination.reading.predicted[i]) == label
         if row["not_judged"] is not None:
-            assert row["gained"] is row["correct"] is None
+            assert row["gained"] is row["correct"] is row["decided"] is None
             continue
         if row["enumerated"]:
             tried = [alpha[list(order)] for order in itertools.permutations(range(len(alpha)))]
         else:
             tried = [examination.weights[i, order][examination.mask[i]] for order in orders[i]]
-        share = sum(decided(examination, i, one) == label for one in tried) / len(tried)
+        kept = [decided(examination, i, one) for one in tried]
+        share = sum(one == label for one in kept) / len(tried)
+        listed = int(float(uniforms(examination.batch.keys, 1, 1, 0, "listed")[i, 0, 0]) * len(tried))
+        assert row["decided"] == kept[listed if row["enumerated"] else 0]
         assert row["correct"] == right
         assert row["correct_permuted"] == pytest.approx(share)
         assert row["gained"] == pytest.approx(share - right)
+
+
+def test_a_listed_order_is_any_of_them_and_not_always_the_first():
+    examination = examined(3, 4, 4)
+    rows = CHALLENGES.parse("permutation").examine(examination).to_pylist()
+    assert any(row["decided"] != int(own) for row, own in zip(rows, examination.reading.predicted, strict=True))
 
 
 @pytest.mark.parametrize("name", ["uniform", "random_weights", "permutation"])
@@ -123,6 +134,6 @@ def test_findings_do_not_depend_on_the_batch_around_a_text(name):
     together = challenge.examine(examined()).to_pylist()
     for row in range(0, 24, 5):
         (alone,) = challenge.examine(examined(rows=[row])).to_pylist()
-        for column in ("gained", "lost", "correct"):
+        for column in ("gained", "lost", "correct", "decided"):
             if column in alone:
                 assert alone[column] == together[row][column]

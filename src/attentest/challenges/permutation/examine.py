@@ -10,12 +10,12 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from attentest.challenges.challenge import Challenge, Examination, flags, largest, numbers, reasons
+from attentest.challenges.challenge import Challenge, Examination, classes, flags, largest, numbers, reasons
 from attentest.challenges.rereading import Reread, reachable, reread
 from attentest.errors import InputError
 from attentest.explainers.perturbation.state_erasure import erasure_effect
 from attentest.measures.capture import captured
-from attentest.measures.chance import permutations
+from attentest.measures.chance import permutations, uniforms
 from attentest.measures.permutations import all_permutations, moments
 from attentest.measures.rounding import moves
 from attentest.store.findings import Measure
@@ -76,7 +76,7 @@ class Permutation(Challenge):
         own = examination.logits.argmax(-1).cpu()
         nothing = torch.full((len(single),), torch.nan, dtype=torch.float64)
         median, mean, moved, flips, still = (nothing.clone() for _ in range(5))
-        draws = np.full(len(single), self.draws)
+        decided, draws = torch.zeros_like(own), np.full(len(single), self.draws)
         enumerated = (lengths <= ENUMERATED).cpu()
         for few in (True, False):
             chosen = (enumerated == few).nonzero()[:, 0]
@@ -85,6 +85,7 @@ class Permutation(Challenge):
             found, valid = self._found(examination, chosen, few)
             total = valid.sum(-1)
             draws[chosen.numpy()] = total.numpy()
+            decided[chosen] = found.decided.gather(-1, _first(examination, chosen, total, few)[:, None])[:, 0]
             median[chosen] = _median(found.change, valid)
             moved[chosen] = _median(found.moved, valid)
             mean[chosen] = torch.where(valid, found.change, 0.0).sum(-1) / total
@@ -100,6 +101,7 @@ class Permutation(Challenge):
             "mean_change": numbers(mean, judged),
             "median_moved": numbers(moved / reachable(examination).cpu(), judged),
             "flips": numbers(flips, judged),
+            "decided": classes(decided, judged),
             "draws": pa.array(draws, pa.int32()),
             "enumerated": flags(enumerated),
             "label": pa.array(labels.numpy(), pa.int32()),
@@ -140,6 +142,14 @@ class Permutation(Challenge):
         change = torch.maximum(found.highest.sigmoid() - y, y - found.lowest.sigmoid())
         values = (margin, found.mean, found.variance.sqrt(), found.lowest, found.highest, change)
         return {name: numbers(value, judged) for name, value in zip(names, values, strict=True)}
+
+
+def _first(examination: Examination, chosen: Tensor, total: Tensor, few: bool) -> Tensor:
+    """Which permutation is the first drawn; of those that are listed, one by the text's own random number."""
+    if not few:
+        return torch.zeros_like(total)
+    number = uniforms(examination.batch.keys, 1, 1, examination.seed, "listed")[:, 0, 0].cpu()[chosen]
+    return (number * total).long()
 
 
 def _shuffled_captured(examination: Examination) -> Tensor:

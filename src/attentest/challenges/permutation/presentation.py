@@ -77,6 +77,11 @@ PRESENTATION = Presentation(
             "weights change anything",
         ),
         Column("flips", "double", "share of shuffles that change the decision"),
+        Column(
+            "decided",
+            "int32",
+            "the class decided under the first shuffle; where all orders are taken, under a random one",
+        ),
         Column("draws", "int32", "shuffles taken"),
         Column("enumerated", "bool", "whether these were all orders there are"),
         Column("label", "int32", "the gold class"),

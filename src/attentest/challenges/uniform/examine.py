@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
+from attentest.challenges.challenge import Challenge, Examination, classes, flags, numbers, reasons
 from attentest.challenges.rereading import reachable, reread
 from attentest.store.findings import Measure
 
@@ -51,6 +51,7 @@ class UniformAttention(Challenge):
                 "label": pa.array(labels.cpu().numpy(), pa.int32()),
                 "change": numbers(found.change[:, 0], judged),
                 "moved": numbers(found.moved[:, 0] / reachable(examination), judged),
+                "decided": classes(decided, judged),
                 "flipped": flags(decided != own, judged),
                 "correct": flags(right, judged),
                 "correct_uniform": flags(still, judged),

@@ -50,6 +50,7 @@ PRESENTATION = Presentation(
             "largest change of a difference between the predicted class's logit and another's, over what all weight on "
             "one state can change: free of temperature and bias; null where no weights change anything",
         ),
+        Column("decided", "int32", "the class decided under uniform weights"),
         Column("flipped", "bool", "whether the decision changes"),
         Column("correct", "bool", "whether the prediction is right under the model's own weights"),
         Column("correct_uniform", "bool", "whether it is right under uniform ones"),

@@ -90,6 +90,7 @@ def test_a_pair_is_explained_with_its_second_text(run, tmp_path):
     (["--query", "both"], "separate, shared, conditional"),
     (["--query", "conditional", "--encoder", "average"], "bilstm or bigru"),
     (["--structure", "hierarchical"], "one text"),
+    (["--query", "own"], "single texts"),
 ])  # fmt: skip
 def test_what_cannot_be_is_said_in_one_line(run, arguments, said):
     fails_in_one_line(run("audit", "--corpus", "stories-1(train=6, dev=2, test=2)", *arguments), said)

@@ -71,6 +71,7 @@ BROKEN = {
     "[run]\nremoval = 'lrp'\nremoval_share = 0.1\n[grid]\ncorpus = ['dates']\n": "'removal' is for classifiers",
     "[run]\nquery = 'both'\n": "run.query: query='both' must be one of separate, shared, conditional",
     "[run]\nquery = 'shared'\n[grid]\ncorpus = ['sst']\n": "'query' is for pairs of texts; 'sst' has one text",
+    "[run]\nquery = 'own'\n[grid]\ncorpus = ['aspects']\n": "query 'own' is for single texts; 'aspects' has pairs",
     "[run]\nchallenges = 'agreement'\n": "run.challenges: 'agreement' must be a list",
     "[run]\nchallenges = ['agrement']\n": "challenges: No challenge is called 'agrement'. Did you mean 'agreement'?",
     "[run]\nchallenges = [\"agreement(pairs=('attention~gradent',))\"]\n": "No explainer is called 'gradent'",

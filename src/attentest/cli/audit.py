@@ -120,7 +120,8 @@ def introduce(run: Run, terminal: Terminal) -> None:
     for line in (*corpus["left_out"], *corpus.get("notes", ())):
         terminal.say(f"        {line}")
     where = f" over {wording_of(fields).items}" if "structure" in model else ""
-    asks = f", {model['query']} query, {model['head']} head" if model.get("query") else ""
+    asks = f", {model['query']} query" if model.get("query") else ""
+    asks += f", {model['head']} head" if asks and model.get("head") else ""
     decoder = f", {model['decoder']} decoder" if model.get("decoder") else ""
     origin = run.model_record.origin
     terminal.say(f"Model   {model['encoder']}, {model['attention']} attention{where}{asks}{decoder}, {origin}")

@@ -13,7 +13,7 @@ from attentest.models.parts.encoders import ENCODERS, BiGRU, BiLSTM, Encoder, No
 from attentest.models.parts.heads import HEADS, Head
 from attentest.registry import text_of
 
-__all__ = ["QUERIES", "STRUCTURES", "Architecture"]
+__all__ = ["OWN", "QUERIES", "STRUCTURES", "Architecture"]
 
 #: "flat": one attention over the words of a text; "hierarchical": one over the words of each sentence, one over these.
 STRUCTURES = ("flat", "hierarchical")
@@ -21,6 +21,8 @@ STRUCTURES = ("flat", "hierarchical")
 #: own (Jain & Wallace), by those of the first text, or by an encoder of its own that goes on from where the first one
 #: ended (Rocktäschel et al. 2016: conditional encoding, one table of embeddings).
 QUERIES = ("separate", "shared", "conditional")
+#: A single text asks with its own summary, as its encoder gives it (Tutek & Šnajder 2020, footnote 8).
+OWN = "own"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Architecture:
     head: Head | None = None
     embedding: int = 300
     structure: str = "flat"
-    #: "": one text. Else one of QUERIES: there is a second text, and it is the query.
+    #: "": one text, and no query but what attention learns. OWN: one text, its summary the query. Else one of QUERIES:
+    #: there is a second text, and it is the query.
     query: str = ""
     #: What writes, where the network translates; None: it classifies.
     decoder: Decoder | None = None
@@ -41,10 +44,11 @@ class Architecture:
     def __post_init__(self) -> None:
         if self.structure not in STRUCTURES:
             raise InputError(f"structure={self.structure!r} must be one of {', '.join(STRUCTURES)}.")
-        if self.query not in ("", *QUERIES):
-            raise InputError(f"query={self.query!r} must be one of {', '.join(QUERIES)}.")
+        if self.query not in ("", OWN, *QUERIES):
+            raise InputError(f"query={self.query!r} must be one of {', '.join(QUERIES)}; of single texts, {OWN}.")
         if self.structure != "flat" and self.query:
-            raise InputError(f"structure={self.structure!r} reads one text, not a pair. Use structure flat.")
+            reads = "learns its queries" if self.query == OWN else "reads one text, not a pair"
+            raise InputError(f"structure={self.structure!r} {reads}. Use structure flat.")
         if self.decoder is not None and (self.structure != "flat" or self.query or self.head is not None):
             raise InputError(
                 f"Decoder {self.decoder.name!r} writes texts with its own output: leave out structure, query and head."
@@ -54,7 +58,7 @@ class Architecture:
                 f"query='conditional' goes on from the last state of a recurrent encoder, which {self.encoder.name!r} "
                 "is not. Use bilstm or bigru, or query separate."
             )
-        if self.head is not None and self.head.sees_query and not self.query:
+        if self.head is not None and self.head.sees_query and not self.pairs:
             raise InputError(f"Head {self.head.name!r} sees a second text, and there is none: use sigmoid or softmax.")
         if isinstance(self.decoder, Transformer):
             self._check_transformer(self.decoder)
@@ -75,6 +79,16 @@ class Architecture:
             raise InputError(
                 f"Decoder {decoder.name!r}: embedding={self.embedding} must be the same as hidden={decoder.hidden}."
             )
+
+    @property
+    def pairs(self) -> bool:
+        """Whether it reads pairs of texts."""
+        return self.query in QUERIES
+
+    @property
+    def query_sees_text(self) -> bool:
+        """Whether the query depends on the text that is weighed: then a shortened text has another one."""
+        return self.query in (OWN, "conditional")
 
     @property
     def parts(self) -> tuple[Encoder | Attention | Head | Decoder, ...]:

@@ -145,6 +145,11 @@ class Attends(ABC):
         ``queries`` has as many rows as ``batch``. A model without queries looks at the states alone.
         """
 
+    @property
+    def texts_are_queries(self) -> bool:
+        """Whether the query is made of the text that is weighed, and so can be that of another text."""
+        return False
+
 
 class Replayable(ABC):
     """Can be replayed layer by layer, as lrp and deep_lift do."""

@@ -1,4 +1,4 @@
-"""The queries of attention and head: none, or the state of a pair's second text; and the classes that may be chosen."""
+"""The queries of attention and head: none, a text's own summary, or a second text's; and the classes to choose from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_CANDIDATE = -1e4
 class Queries:
     """The queries of a batch."""
 
-    #: The query of the attention: the second text's state, or the instances' random keys.
+    #: The query of the attention: the second text's state, the text's own, or the instances' random keys.
     attention: Shaped[Tensor, "batch *alternative key"] | None = None
     #: The second text's state, for heads that see it.
     head: Float[Tensor, "batch *other query"] | None = None

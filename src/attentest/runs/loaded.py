@@ -61,7 +61,7 @@ class Loaded:
             vocabulary,
             tuple(map(str, fields["corpus"]["classes"])),
             fields,
-            bool(model.architecture.query),
+            model.architecture.pairs,
         )
 
     @property

@@ -68,8 +68,10 @@ def check_together(choices: Mapping[str, Any], label: str) -> None:
         Removal(choices["removal"], choices["removal_share"], choices.get("removal_by", "mask"))
     if "corpus" in choices:
         task = TASKS[getattr(CORPORA.parse(choices["corpus"]), "task", "single")]
-        if not task.pairs and choices.get("query"):
+        if not task.pairs and choices.get("query") not in (None, "", "own"):
             raise InputError(f"cell {label}: 'query' is for pairs of texts; {choices['corpus']!r} has one text.")
+        if task.pairs and choices.get("query") == "own":
+            raise InputError(f"cell {label}: query 'own' is for single texts; {choices['corpus']!r} has pairs.")
         if not task.writes and choices.get("decoder"):
             raise InputError(f"cell {label}: 'decoder' writes texts; {choices['corpus']!r} has none to write.")
         if task.writes and "removal" in choices:

@@ -45,7 +45,8 @@ class Gating(Challenge):
     model. *The rest*: half of the tokens, by chance, keep their states, and each of the others gets that of another
     token of the same text. If attention is a gate, the weights of those kept stay as they were among themselves,
     and a token gets the weight of the state it was given. *The query*, where texts come in pairs: the same states
-    are asked with the second text of another pair; in translation, with another step of the same sentence. How far
+    are asked with the second text of another pair; in translation, with another step of the same sentence; where
+    a single text asks with its own summary, with that of another text. How far
     the weights move, and the prediction with them when the text is read again under these weights, says how much
     attention answers what is asked. A query with the same words is not judged. That attention is a gate says how it
     works, not whether it explains. Not part of an audit unless asked for.
@@ -145,7 +146,7 @@ def _query(examination: Examination, other: OtherQuery) -> pa.Table:
 
 
 def other_query(examination: Examination) -> OtherQuery | None:
-    """Another step of the same sentence, or the second text of another pair of the split, chosen by the instance."""
+    """Another step of the same sentence, or another text of the split, second or own, chosen by the instance."""
     batch, seed = examination.batch, examination.seed
     drawn = uniforms(batch.keys, 1, 1, seed, "gating/query")[:, 0, 0]
     never = np.zeros(len(batch), bool)
@@ -155,15 +156,19 @@ def other_query(examination: Examination) -> OtherQuery | None:
         # The steps of a sentence follow one another.
         donors = torch.arange(len(batch), device=step.device) - step + _another(drawn, count, step)
         return OtherQuery(replace(batch[donors], keys=batch.keys), (count < 2).cpu().numpy(), never)
-    if batch.second is None:
+    own = required(Attends, examination.subject, Gating.name).texts_are_queries
+    if batch.second is None and not own:
         return None
     texts = len(batch) if examination.texts is None else examination.texts
     if examination.donors is None or texts < 2:
         return OtherQuery(batch, ~never, never)
     rows = _another(drawn, torch.full_like(batch.rows, texts), batch.rows)
-    second = examination.donors(rows.cpu().numpy()).to(batch.rows.device).second
-    assert second is not None
-    return OtherQuery(replace(batch, second=second), never, _same(batch.second, second).cpu().numpy())
+    others = examination.donors(rows.cpu().numpy()).to(batch.rows.device)
+    if own:
+        return OtherQuery(replace(others, keys=batch.keys), never, _same(batch.text, others.text).cpu().numpy())
+    assert batch.second is not None
+    assert others.second is not None
+    return OtherQuery(replace(batch, second=others.second), never, _same(batch.second, others.second).cpu().numpy())
 
 
 def _another(

@@ -64,7 +64,7 @@ PRESENTATION = Presentation(
             "swapped",
             "string",
             "what was swapped: `rest`, the states of half of the tokens, or `query`, the second text; in "
-            "a translation, the step",
+            "a translation, the step; where a text asks with its own summary, that of another text",
         ),
         Column(
             "gate",

@@ -1,7 +1,8 @@
 """The classifier with attention: embedding → encoder → attention → head.
 
 Of a pair of texts, attention weighs the first, and the state of the second is the query: embedding → encoder → query.
-It is an argument of attention and head, and there is no other difference.
+It is an argument of attention and head, and there is no other difference. A single text may ask with its own summary,
+which the head does not see.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
-from attentest.models.architecture import Architecture
+from attentest.models.architecture import OWN, Architecture
 from attentest.models.capabilities import Attends, Replayable
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.networks.signals import AnySignal
@@ -57,7 +58,7 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         query = self.encoder.size if self.architecture.query else None
         if part == "attention":
             return self.architecture.attention.build(self.encoder.size, query)
-        return self._new_head(self.encoder.size, query)
+        return self._new_head(self.encoder.size, query if self.architecture.pairs else None)
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """Those of the attention."""
@@ -81,7 +82,7 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         """Encode, attend over real tokens, decode."""
         embedded = self.embed(batch) if embeddings is None else embeddings
         states = self.encoder(embedded, batch.text.lengths)
-        queries = self.queries_of(batch, embedded, second_embeddings)
+        queries = self.queries_of(batch, embedded, second_embeddings, states)
         weights = self.attention(states, batch.mask, queries.attention)
         if detach_attention:
             weights = weights.detach()
@@ -93,6 +94,11 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         """The attention alone: nothing is encoded but the queries."""
         weights: Tensor = self.attention(states, batch.mask, self.queries_of(queries).attention)
         return weights
+
+    @property
+    def texts_are_queries(self) -> bool:
+        """Where every text asks with its own summary."""
+        return self.architecture.query == OWN
 
     def _reading(self, embeddings: Tensor, states: Tensor, weights: Tensor, batch: Batch, queries: Queries) -> Reading:
         head, each = self.head, queries.each
@@ -110,12 +116,25 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         batch: Batch,
         embeddings: Float[Tensor, "batch position embedding"] | None = None,
         second_embeddings: Float[Tensor, "batch other embedding"] | None = None,
+        states: Float[Tensor, "batch position state"] | None = None,
     ) -> Queries:
-        """The queries of attention and head; ``embeddings`` are the first text's, which conditional ones need."""
+        """The queries of attention and head.
+
+        ``embeddings`` and ``states`` are the first text's, which conditional ones and its own summary need; they are
+        computed where they are not given.
+        """
         query = None
-        if self.architecture.query:
+        if self.architecture.pairs:
             query = self._second_states_of(batch, embeddings, second_embeddings)
+        elif self.texts_are_queries:
+            query = self._summary_of(batch, embeddings, states)
         return self.as_queries(batch.keys[:, None], query, self.candidates(batch))
+
+    def _summary_of(self, batch: Batch, embeddings: Tensor | None, states: Tensor | None) -> Tensor:
+        """What the encoder makes of a text as a whole."""
+        if states is None:
+            states = self.encoder(self.embed(batch) if embeddings is None else embeddings, batch.text.lengths)
+        return self.encoder.summary(states, batch.text.lengths, batch.mask)
 
     def candidates(self, batch: Batch) -> Bool[Tensor, "batch class"] | None:
         """The classes that may be chosen, where a batch says which."""
@@ -131,7 +150,8 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         candidates: Bool[Tensor, "batch *either class"] | None = None,
     ) -> Queries:
         """Queries in the hands of attention and head; random attention asks for the instances' keys."""
-        return Queries(keys if self.attention.asks_the_instance else query, query, candidates)
+        seen = query if self.architecture.pairs else None
+        return Queries(keys if self.attention.asks_the_instance else query, seen, candidates)
 
     def _second_states_of(self, batch: Batch, embeddings: Tensor | None, second_embeddings: Tensor | None) -> Tensor:
         if batch.second is None:
@@ -170,13 +190,13 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """Encoder, attention, context and head, in double precision: the products are of large and small numbers.
 
-        The query is held at its value. A conditional one depends on this text too, so that deep_lift misses the way
-        through it, and its certificate says how much that is.
+        The query is held at its value. A conditional one, and a text's own summary, depend on this text too, so that
+        deep_lift misses the way through it, and its certificate says how much that is.
         """
         with torch.no_grad():
             queries = self.queries_of(batch)
-        query = None if queries.head is None else queries.head.double()
-        wanted = queries.attention if self.attention.asks_the_instance else query
+        asked = queries.attention
+        wanted = asked if asked is None or self.attention.asks_the_instance else asked.double()
         states = copy.deepcopy(self.encoder).double().replay(embeddings, batch.text.lengths)
         weights = copy.deepcopy(self.attention).double().replay(states, batch.mask, wanted)
         context = states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
@@ -193,7 +213,7 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
 
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """Logits without each token, the encoder sharing what deletion leaves unchanged."""
-        if self.architecture.query == "conditional":
+        if self.architecture.query_sees_text:
             return encoded_without_each(self, batch)
         lengths, queries = batch.text.lengths, self.queries_of(batch)
         return decoded_without_each(
@@ -205,7 +225,7 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         # Here, because the view reads this network.
         from attentest.models.wrappers.second_text import SecondText
 
-        return SecondText(self) if self.architecture.query else None
+        return SecondText(self) if self.architecture.pairs else None
 
 
 def is_shareable(subject: Subject) -> TypeGuard[Classifier]:
@@ -213,5 +233,5 @@ def is_shareable(subject: Subject) -> TypeGuard[Classifier]:
     return (
         isinstance(subject, Classifier)
         and type(subject).read is Classifier.read
-        and subject.architecture.query != "conditional"
+        and not subject.architecture.query_sees_text
     )

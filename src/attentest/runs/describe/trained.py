@@ -16,7 +16,7 @@ from attentest.data.files.presence import check_choice_of_texts
 from attentest.data.files.to_corpus import corpus_from_files
 from attentest.data.sentences import with_sentences
 from attentest.errors import InputError
-from attentest.models.architecture import QUERIES, Architecture
+from attentest.models.architecture import OWN, QUERIES, Architecture
 from attentest.models.parts.attention import ATTENTIONS, ScaledDot
 from attentest.models.parts.decoders import DECODERS, Decoder, Transformer
 from attentest.models.parts.encoders import ENCODERS, NoEncoder
@@ -66,7 +66,7 @@ def describe_trained(options: Options) -> Run:
     asked, writes = _query(loaded, options.query), _decoder(loaded, options.decoder)
     architecture = dataclasses.replace(
         parts,
-        head=given_head or (HEADS.parse(defaults.pair_head) if asked else None),
+        head=given_head or (HEADS.parse(defaults.pair_head) if asked in QUERIES else None),
         query=asked,
         decoder=writes,
         **_of_transformer(parts, writes),
@@ -150,11 +150,18 @@ def _possible(run: Run) -> Run:
 
 
 def _query(corpus: Corpus, query: str | None) -> str:
-    """How the second text of a corpus becomes the query: "" where there is none."""
+    """What becomes the query: the second text of a corpus, or the text itself; "" where there is none."""
     if not TASKS[corpus.task].pairs:
-        if query:
-            raise InputError(f"query={query!r} is for pairs of texts, and {corpus.name!r} has one text: leave it out.")
-        return ""
+        if query and query != OWN:
+            raise InputError(
+                f"query={query!r} is for pairs of texts, and {corpus.name!r} has one text: leave it out, or use {OWN}."
+            )
+        return query or ""
+    if query == OWN:
+        raise InputError(
+            f"query={OWN!r} is for single texts, and {corpus.name!r} has pairs: use {', '.join(QUERIES[:-1])} or "
+            f"{QUERIES[-1]}."
+        )
     return query or QUERIES[0]
 
 
@@ -173,7 +180,7 @@ def _check_same(
 ) -> None:
     """A trained model reads one text, pairs or translations, and knows its classes; so must the data."""
     kinds = [
-        "translations" if one.decoder is not None else "pairs of texts" if one.query else "single texts"
+        "translations" if one.decoder is not None else "pairs of texts" if one.pairs else "single texts"
         for one in (kept, wanted)
     ]
     if kinds[0] != kinds[1]:

@@ -58,6 +58,11 @@ class Architecture:
                 f"query='conditional' goes on from the last state of a recurrent encoder, which {self.encoder.name!r} "
                 "is not. Use bilstm or bigru, or query separate."
             )
+        if self.query == "conditional" and isinstance(self.encoder, BiLSTM) and not self.encoder.plain:
+            raise InputError(
+                f"query='conditional' goes on from the last state of one layer, and {text_of(self.encoder)!r} has more "
+                "to it. Leave out layers and skip, or use query separate."
+            )
         if self.head is not None and self.head.sees_query and not self.pairs:
             raise InputError(f"Head {self.head.name!r} sees a second text, and there is none: use sigmoid or softmax.")
         if isinstance(self.decoder, Transformer):

@@ -22,6 +22,7 @@ from attentest.models.parts.encoders import ENCODERS
 
 ENCODER_TEXTS = (
     "bilstm(hidden=6)",
+    "bilstm(hidden=5, layers=2, skip='residual')",
     "convolution(filters=3)",
     "average(hidden=8)",
     "average(hidden=8, activation='tanh')",
@@ -199,7 +200,7 @@ def captums(module: nn.Module, given: torch.Tensor, absent: torch.Tensor, target
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("encoder", ENCODER_TEXTS[1:])
+@pytest.mark.parametrize("encoder", ENCODER_TEXTS[2:])
 def test_without_products_deep_lift_equals_captums(encoder, classes):
     model, _, batch, reading = made(encoder, classes, "uniform")
     given = model.embed(batch).detach()

@@ -19,6 +19,9 @@ from attentest.models.subject import Subject
 
 ENCODER_TEXTS = (
     "bilstm(hidden=6)",
+    "bilstm(hidden=4, layers=2)",
+    "bilstm(hidden=4, skip='concat')",
+    "bilstm(hidden=5, layers=2, skip='residual')",
     "convolution(filters=3, widths=(1, 3, 5))",
     "average(hidden=8)",
     "average(hidden=8, activation='tanh')",
@@ -70,14 +73,40 @@ class Literal:
         of_states = np.zeros_like(states)
         for d in range(states.shape[1]):
             of_states[:, d] = self.linear(states[:, d], alpha[:, None], [0.0], [of_context[d]])
-        encoder = {k: v.double().numpy() for k, v in self.model.encoder.state_dict().items()}
-        kind = type(self.model.encoder).__name__
-        relevance = {
+        return self.encoder(self.model.encoder, x, of_states).sum(-1)
+
+    def encoder(self, network, x, of_states):
+        """Relevance of the embeddings, whatever the encoder is built of."""
+        kind = type(network).__name__
+        if kind == "StackedNetwork":
+            lower = [x]
+            for layer in network.layers[:-1]:
+                lower.append(self.states(layer, lower[-1]))
+            for layer, below in zip(reversed(network.layers), reversed(lower), strict=True):
+                of_states = self.encoder(layer, below, of_states)
+            return of_states
+        if kind == "SkipNetwork":
+            size = network.encoder.size
+            if network.skip == "concat":
+                return self.encoder(network.encoder, x, of_states[:, :size]) + of_states[:, size:]
+            of_encoder, of_x = np.zeros_like(of_states), np.zeros_like(of_states)
+            states = self.states(network.encoder, x)
+            for t, d in np.ndindex(of_states.shape):
+                both = np.array([states[t, d], x[t, d]])
+                of_encoder[t, d], of_x[t, d] = self.linear(both, np.ones((2, 1)), [0.0], [of_states[t, d]])
+            return self.encoder(network.encoder, x, of_encoder) + of_x
+        weights = {k: v.double().numpy() for k, v in network.state_dict().items()}
+        known = {
             "BiLSTMNetwork": self.bilstm,
             "ConvolutionNetwork": self.convolution,
             "AverageNetwork": self.average,
-        }[kind](x, of_states, encoder)
-        return relevance.sum(-1)
+        }
+        return known[kind](x, of_states, weights)
+
+    @staticmethod
+    def states(network, x):
+        with torch.no_grad():
+            return copy.deepcopy(network).double()(torch.from_numpy(x)[None], torch.tensor([len(x)]))[0].numpy()
 
     def average(self, x, of_states, weights):
         layer = weights["linear.weight"].T, weights["linear.bias"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -12,6 +13,9 @@ from attentest.errors import InputError, NotApplicable
 from attentest.models.networks.signals import AnySignal
 
 __all__ = ["Encoder", "EncoderNetwork", "check_positive"]
+
+#: Numbers that one pass over shortened sequences may hold.
+CELLS = {"cpu": 4_000_000, "cuda": 100_000_000}
 
 
 class EncoderNetwork(nn.Module, ABC):
@@ -25,7 +29,7 @@ class EncoderNetwork(nn.Module, ABC):
     ) -> Float[Tensor, "batch token state"]:
         """One state per position; what stands in padding does not matter."""
 
-    @abstractmethod
+    @torch.no_grad()
     def without_each(
         self,
         embeddings: Float[Tensor, "batch token embedding"],
@@ -33,7 +37,25 @@ class EncoderNetwork(nn.Module, ABC):
         onto: Float[Tensor, "state out"],
         plus: Float[Tensor, " out"],
     ) -> Float[Tensor, "batch deleted token out"]:
-        """States·onto + plus of the sequence without position d, for every d (undefined at d; no gradient)."""
+        """States·onto + plus of the sequence without position d, for every d (undefined at d; no gradient).
+
+        Here every shorter sequence is encoded; an encoder that can share what stays the same does so.
+        """
+        count, width, size = embeddings.shape
+        out = embeddings.new_zeros(count, width, width, onto.shape[1])
+        if width < 2:
+            return out
+        every = torch.arange(width, device=embeddings.device)
+        kept = every[:-1] + (every[:-1] >= every[:, None])
+        # Where each token stands in the sequence without d; at d itself anything will do.
+        place = (every - (every > every[:, None]).long()).clamp(max=width - 2)
+        room = CELLS.get(embeddings.device.type, CELLS["cpu"]) // (width * max(size, self.size))
+        for some in torch.arange(count * width, device=embeddings.device).split(max(1, room)):
+            row, gap = some // width, some % width
+            states = self(embeddings[row[:, None], kept[gap]], (lengths[row] - 1).clamp(min=0))
+            seen = states @ onto + plus
+            out[row, gap] = seen.gather(1, place[gap][..., None].expand(-1, -1, seen.shape[-1]))
+        return out
 
     def summary(
         self,

@@ -7,40 +7,21 @@ without each of its tokens while sharing the work: deleting one token leaves eve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.networks.signals import AnySignal
-from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
 from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
 from attentest.models.parts.gru import BiGRU
+from attentest.models.parts.lstm import BiLSTM
 from attentest.registry import Registry, classes_below
 
 __all__ = ["ENCODERS", "Average", "BiGRU", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork", "NoEncoder"]
-
-
-@dataclass(frozen=True)
-class BiLSTM(Encoder):
-    """Bidirectional LSTM.
-
-    Every state has read the whole text, from both ends. The usual model of the debate, and the one whose states may
-    be far from the tokens below them.
-    """
-
-    name: ClassVar[str] = "bilstm"
-    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many."] = 128
-
-    def build(self, embedding: int) -> EncoderNetwork:
-        """Two LSTMs, one on reversed input."""
-        check_positive(self.name, hidden=self.hidden)
-        return BiLSTMNetwork(embedding, self.hidden)
 
 
 @dataclass(frozen=True)
@@ -100,109 +81,6 @@ class NoEncoder(Encoder):
 
 
 ENCODERS: Registry[Encoder] = Registry("encoder", partial(classes_below, "attentest.models.parts", Encoder))
-
-
-class BiLSTMNetwork(BidirectionalNetwork):
-    """A pair of LSTMs."""
-
-    rightward: nn.LSTM
-    leftward: nn.LSTM
-
-    def __init__(self, embedding: int, hidden: int) -> None:
-        super().__init__()
-        self.size = 2 * hidden
-        self.rightward = nn.LSTM(embedding, hidden, batch_first=True)
-        self.leftward = nn.LSTM(embedding, hidden, batch_first=True)
-
-    def suffixes(self, side: nn.RNNBase, embeddings: Tensor) -> Iterator[tuple[int, int, Tensor]]:
-        """Of states and cells."""
-        assert isinstance(side, nn.LSTM)
-        return _suffixes(side, embeddings)
-
-    def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
-        """Of states and cells."""
-        return _replayed(side, embeddings)
-
-
-def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
-    """The states of a one-directional LSTM: c = f·c + i·g and h = o·tanh c, where f, i and o are gates."""
-    size = lstm.hidden_size
-    into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
-    rows = torch.arange(4 * size, device=into.device).view(4, size)
-    gates, cell = rows[[0, 1, 3]].flatten(), rows[2]
-    into_gates, into_cell, gates_from, cell_from = into[gates].T, into[cell].T, recurrent[gates].T, recurrent[cell].T
-    gates_bias, cell_bias = sum(biases)[gates], sum(biases)[cell]
-    to_gates = embeddings.map(lambda x: x @ into_gates).apart(lambda x: x.unbind(1))
-    to_cell = embeddings.map(lambda x: x @ into_cell).apart(lambda x: x.unbind(1))
-    h = c = embeddings.map(lambda x: x.new_zeros(len(x), size))
-    states = []
-    for x_gates, x_cell in zip(to_gates, to_cell, strict=True):
-        i, f, o = (
-            (x_gates + h.map(lambda s: s @ gates_from))
-            .gate(gates_bias, torch.sigmoid)
-            .apart(lambda gate: gate.chunk(3, dim=-1))
-        )
-        g = (x_cell + h.map(lambda s: s @ cell_from)).settled(cell_bias).activated(torch.tanh)
-        c = (c.gated(f) + g.gated(i)).settled()
-        h = c.activated(torch.tanh).gated(o)
-        states.append(h)
-    return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
-
-
-def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
-    """A one-directional LSTM's states at position s without position d, for first ≤ d < s.
-
-    All deletions advance together. Deletion d joins at step d+1, with the state reached before d, so only
-    what follows a gap is computed, and the input is projected once for all; it leaves when its state has
-    converged to the undisturbed one.
-    """
-    batch, width, _ = embeddings.shape
-    cell = Cell(lstm, batch * (width + 1))
-    inputs = cell.project(embeddings.transpose(0, 1))
-    # Row 0 is the undisturbed sequence, row d+1 the one without position d.
-    h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
-    c = torch.zeros_like(h)
-    first = 0
-    for s in range(width):
-        h[s + 1], c[s + 1] = h[0], c[0]
-        cell.step(inputs[s], h[:1], c[:1])
-        if first < s:
-            cell.step(inputs[s], h[first + 1 : s + 1], c[first + 1 : s + 1])
-            yield s, first, h[first + 1 : s + 1]
-        while first < s and converged(h, first + 1) and converged(c, first + 1):
-            first += 1
-
-
-class Cell:
-    """One LSTM step in place on many rows: a product into a kept buffer and a single sigmoid.
-
-    Gates are put in the order in, forget, out, cell, the last doubled, because tanh(x) = 2σ(2x) − 1.
-    """
-
-    def __init__(self, lstm: nn.LSTM, rows: int) -> None:
-        into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
-        size = lstm.hidden_size
-        order = torch.arange(4 * size, device=into.device).view(4, size)[[0, 1, 3, 2]].flatten()
-        scale = into.new_ones(4 * size)
-        scale[3 * size :] = 2.0
-        self.into, self.recurrent = ((w[order] * scale[:, None]).T.contiguous() for w in (into, recurrent))
-        self.bias = sum(biases)[order] * scale
-        self.gates = into.new_empty(rows, 4 * size)
-
-    def project(self, embeddings: Tensor) -> Tensor:
-        """The input's share of the gates."""
-        projected: Tensor = embeddings @ self.into + self.bias
-        return projected
-
-    def step(self, projected: Tensor, h: Tensor, c: Tensor) -> None:
-        """Advance h and c, [rows, batch, hidden], by one position."""
-        rows, batch, size = h.shape
-        gates = torch.mm(h.reshape(-1, size), self.recurrent, out=self.gates[: rows * batch])
-        gates = gates.view(rows, batch, -1).add_(projected).sigmoid_()
-        into, forget, out, cell = gates.chunk(4, dim=-1)
-        c.mul_(forget).addcmul_(into, cell, value=2.0).sub_(into)
-        torch.mul(c, 2.0, out=h)
-        h.sigmoid_().mul_(2.0).sub_(1.0).mul_(out)
 
 
 class ConvolutionNetwork(EncoderNetwork):

@@ -18,7 +18,8 @@ from attentest.data.batches import Batch
 from attentest.models.capabilities import HoldsAttention
 from attentest.models.copies import copies
 from attentest.models.networks.classifier import Classifier, is_shareable
-from attentest.models.parts.encoders import AverageNetwork, BiLSTMNetwork, Cell, ConvolutionNetwork
+from attentest.models.parts.encoders import AverageNetwork, ConvolutionNetwork
+from attentest.models.parts.lstm import BiLSTMNetwork, Cell
 from attentest.models.shared_work.recurrence import recurrence
 from attentest.models.subject import Subject
 

@@ -20,7 +20,7 @@ def recurrence(
 ) -> Float[Tensor, "batch point position state"]:
     """The states of both directions where the input's share of the gates is base + at·slope.
 
-    Gates stand in the order of encoders.Cell: in, forget, out, cell, the last doubled, as tanh(x) = 2σ(2x) − 1.
+    Gates stand in the order of lstm.Cell: in, forget, out, cell, the last doubled, as tanh(x) = 2σ(2x) − 1.
     Gradients reach ``base`` alone, summed over the points.
     """
     states: Tensor = _Recurrence.apply(base, slope, at, recurrent, lengths)  # type: ignore[no-untyped-call]

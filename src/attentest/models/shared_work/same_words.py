@@ -17,7 +17,9 @@ from attentest.data.batches import Batch
 from attentest.models.capabilities import ReadsMany
 from attentest.models.networks.classifier import Classifier, is_shareable
 from attentest.models.parts.bidirectional import reversal
-from attentest.models.parts.encoders import AverageNetwork, BiLSTMNetwork, Cell, EncoderNetwork
+from attentest.models.parts.encoder import EncoderNetwork
+from attentest.models.parts.encoders import AverageNetwork
+from attentest.models.parts.lstm import BiLSTMNetwork, Cell
 from attentest.models.subject import Subject
 
 __all__ = ["Reader", "distinct_words", "reader_of"]

@@ -21,7 +21,9 @@ from attentest.models.parts.attention import (
     quick_tanh,
 )
 from attentest.models.parts.bidirectional import CONVERGED, reversal
-from attentest.models.parts.encoders import AverageNetwork, BiLSTMNetwork, Cell, ConvolutionNetwork, EncoderNetwork
+from attentest.models.parts.encoder import EncoderNetwork
+from attentest.models.parts.encoders import AverageNetwork, ConvolutionNetwork
+from attentest.models.parts.lstm import BiLSTMNetwork, Cell
 from attentest.models.subject import Subject
 
 __all__ = ["replace_each", "replaceable"]

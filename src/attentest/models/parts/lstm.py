@@ -1,0 +1,166 @@
+"""LSTM encoders, from both ends or one, and the step that shared work is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attentest.errors import InputError
+from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
+from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
+from attentest.models.parts.stacked import SKIPS, SkipNetwork, StackedNetwork
+
+__all__ = ["BiLSTM", "BiLSTMNetwork", "Cell"]
+
+
+@dataclass(frozen=True)
+class BiLSTM(Encoder):
+    """Bidirectional LSTM.
+
+    Every state has read the whole text, from both ends. The usual model of the debate, and the one whose states may
+    be far from the tokens below them.
+    """
+
+    name: ClassVar[str] = "bilstm"
+    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many."] = 128
+    layers: Annotated[int, "Bidirectional layers, one on the other; each reads both directions of the one below."] = 1
+    skip: Annotated[
+        str,
+        "How a word's embedding joins its state (Tutek & Šnajder 2020): `none`, `concat` (put beside it) or "
+        "`residual` (added to it, which needs embeddings of twice `hidden` numbers).",
+    ] = "none"
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one layer and nothing else."""
+        return self.layers == 1 and self.skip == "none"
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """Two LSTMs for each layer, one on reversed input."""
+        check_positive(self.name, hidden=self.hidden, layers=self.layers)
+        if self.skip not in ("none", *SKIPS):
+            raise InputError(f"Encoder {self.name!r}: skip={self.skip!r} must be none, {' or '.join(SKIPS)}.")
+        if self.skip == "residual" and embedding != 2 * self.hidden:
+            raise InputError(
+                f"Encoder {self.name!r}: skip='residual' adds embeddings of {embedding} numbers to states of "
+                f"{2 * self.hidden} (2·hidden), and the two must be the same: {_same_sizes(embedding)}, "
+                "or use skip='concat'."
+            )
+        sizes = (embedding, *[2 * self.hidden] * (self.layers - 1))
+        layers = [BiLSTMNetwork(size, self.hidden) for size in sizes]
+        network = layers[0] if self.layers == 1 else StackedNetwork(layers)
+        return network if self.skip == "none" else SkipNetwork(network, embedding, self.skip)
+
+
+def _same_sizes(embedding: int) -> str:
+    """What to choose so that states and embeddings are of one size."""
+    return f"use hidden={embedding // 2}" if embedding % 2 == 0 else "use embeddings of 2·hidden numbers"
+
+
+class BiLSTMNetwork(BidirectionalNetwork):
+    """A pair of LSTMs."""
+
+    rightward: nn.LSTM
+    leftward: nn.LSTM
+
+    def __init__(self, embedding: int, hidden: int) -> None:
+        super().__init__()
+        self.size = 2 * hidden
+        self.rightward = nn.LSTM(embedding, hidden, batch_first=True)
+        self.leftward = nn.LSTM(embedding, hidden, batch_first=True)
+
+    def suffixes(self, side: nn.RNNBase, embeddings: Tensor) -> Iterator[tuple[int, int, Tensor]]:
+        """Of states and cells."""
+        assert isinstance(side, nn.LSTM)
+        return _suffixes(side, embeddings)
+
+    def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
+        """Of states and cells."""
+        return _replayed(side, embeddings)
+
+
+def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
+    """The states of a one-directional LSTM: c = f·c + i·g and h = o·tanh c, where f, i and o are gates."""
+    size = lstm.hidden_size
+    into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
+    rows = torch.arange(4 * size, device=into.device).view(4, size)
+    gates, cell = rows[[0, 1, 3]].flatten(), rows[2]
+    into_gates, into_cell, gates_from, cell_from = into[gates].T, into[cell].T, recurrent[gates].T, recurrent[cell].T
+    gates_bias, cell_bias = sum(biases)[gates], sum(biases)[cell]
+    to_gates = embeddings.map(lambda x: x @ into_gates).apart(lambda x: x.unbind(1))
+    to_cell = embeddings.map(lambda x: x @ into_cell).apart(lambda x: x.unbind(1))
+    h = c = embeddings.map(lambda x: x.new_zeros(len(x), size))
+    states = []
+    for x_gates, x_cell in zip(to_gates, to_cell, strict=True):
+        i, f, o = (
+            (x_gates + h.map(lambda s: s @ gates_from))
+            .gate(gates_bias, torch.sigmoid)
+            .apart(lambda gate: gate.chunk(3, dim=-1))
+        )
+        g = (x_cell + h.map(lambda s: s @ cell_from)).settled(cell_bias).activated(torch.tanh)
+        c = (c.gated(f) + g.gated(i)).settled()
+        h = c.activated(torch.tanh).gated(o)
+        states.append(h)
+    return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
+
+
+def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
+    """A one-directional LSTM's states at position s without position d, for first ≤ d < s.
+
+    All deletions advance together. Deletion d joins at step d+1, with the state reached before d, so only
+    what follows a gap is computed, and the input is projected once for all; it leaves when its state has
+    converged to the undisturbed one.
+    """
+    batch, width, _ = embeddings.shape
+    cell = Cell(lstm, batch * (width + 1))
+    inputs = cell.project(embeddings.transpose(0, 1))
+    # Row 0 is the undisturbed sequence, row d+1 the one without position d.
+    h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
+    c = torch.zeros_like(h)
+    first = 0
+    for s in range(width):
+        h[s + 1], c[s + 1] = h[0], c[0]
+        cell.step(inputs[s], h[:1], c[:1])
+        if first < s:
+            cell.step(inputs[s], h[first + 1 : s + 1], c[first + 1 : s + 1])
+            yield s, first, h[first + 1 : s + 1]
+        while first < s and converged(h, first + 1) and converged(c, first + 1):
+            first += 1
+
+
+class Cell:
+    """One LSTM step in place on many rows: a product into a kept buffer and a single sigmoid.
+
+    Gates are put in the order in, forget, out, cell, the last doubled, because tanh(x) = 2σ(2x) − 1.
+    """
+
+    def __init__(self, lstm: nn.LSTM, rows: int) -> None:
+        into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
+        size = lstm.hidden_size
+        order = torch.arange(4 * size, device=into.device).view(4, size)[[0, 1, 3, 2]].flatten()
+        scale = into.new_ones(4 * size)
+        scale[3 * size :] = 2.0
+        self.into, self.recurrent = ((w[order] * scale[:, None]).T.contiguous() for w in (into, recurrent))
+        self.bias = sum(biases)[order] * scale
+        self.gates = into.new_empty(rows, 4 * size)
+
+    def project(self, embeddings: Tensor) -> Tensor:
+        """The input's share of the gates."""
+        projected: Tensor = embeddings @ self.into + self.bias
+        return projected
+
+    def step(self, projected: Tensor, h: Tensor, c: Tensor) -> None:
+        """Advance h and c, [rows, batch, hidden], by one position."""
+        rows, batch, size = h.shape
+        gates = torch.mm(h.reshape(-1, size), self.recurrent, out=self.gates[: rows * batch])
+        gates = gates.view(rows, batch, -1).add_(projected).sigmoid_()
+        into, forget, out, cell = gates.chunk(4, dim=-1)
+        c.mul_(forget).addcmul_(into, cell, value=2.0).sub_(into)
+        torch.mul(c, 2.0, out=h)
+        h.sigmoid_().mul_(2.0).sub_(1.0).mul_(out)

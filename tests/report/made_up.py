@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from scipy.stats import kendalltau
-from tests.report import made_up_trained_models
+from tests.report import made_up_states, made_up_trained_models
+from tests.report.made_up_states import states
 from tests.report.made_up_trained_models import Others, removed, trained
 
 from attentest.challenges import CHALLENGES
@@ -122,6 +123,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     ),
     "layers": (Measure("all.change", "change", "mean", "attention of all layers replaced", {"replaced": "all"}),),
     **made_up_trained_models.MEASURES,
+    **made_up_states.MEASURES,
 }
 
 #: Columns that are there even if no row was judged.
@@ -135,6 +137,7 @@ NUMBERS = {
     "randomisation": ("spearman", "spearman_absolute"),
     "layers": ("change", "correct_after"),
     **made_up_trained_models.NUMBERS,
+    **made_up_states.NUMBERS,
 }
 
 Rows = list[dict[str, Any]]
@@ -159,7 +162,8 @@ def write_run(
         _instance(random, rows, f"test-{number:05d}", len(classes), longest, hostile and number % 3 == 0)
         text = rows["instances"][-1]
         _checked(rows, text)
-        for challenge, found in (removed(text) | trained(text, len(classes), others or Others(), seed)).items():
+        beside = removed(text) | states(text) | trained(text, len(classes), others or Others(), seed)
+        for challenge, found in beside.items():
             rows[challenge] += found
     fields = _fields(name, classes, instances, [c for c in MEASURES if c not in without])
     run = RunFolder.create(path, fields, {"attentest": "0.1.0", "torch": "2.13.0", "device": "cpu"})

@@ -66,6 +66,7 @@ ARGUMENT = (
     Part("order", "flip_sets", "attention.counted", "states"),
     Part("adversary", "adversary", "ratio", "one"),
     Part("gating", "gating"),
+    Part("alone", "token_predictions"),
     Part("bleu", "bleu"),
     Part(
         *("unique", "adversarial_training"),

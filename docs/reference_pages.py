@@ -46,6 +46,9 @@ INTRODUCTIONS = {
     "decoders": "What writes a translation, a word at a time, and asks the attention at every step: `attentest audit "
     "--corpus CORPUS --decoder NAME`, for corpora of [translations](../../how-to/translation.md).",
     "heads": "From the weighted sum of the states to the prediction: `attentest audit --head NAME`.",
+    "terms": "What training asks of a model beside its task: `attentest audit --term NAME`, for classifiers with one "
+    "attention over words. Each adds a loss to the cross-entropy; the dev score that chooses the epoch stays that of "
+    "the task.",
     "explainers": "Each gives every token of a text one score: how much it mattered to the predicted class. Where a "
     "method has a sign, scores below zero speak against the class. Challenges name explainers in their parameters, and "
     "[`attentest explain`](../../how-to/explain.md) asks them about a text of yours. "
@@ -66,6 +69,7 @@ EXAMPLES = {
     "encoders": "bilstm(hidden=64)",
     "attentions": "dot(scaled=False)",
     "decoders": "bahdanau(hidden=128)",
+    "terms": "tying(weight=20)",
     "explainers": "gradient(path='full')",
     "interactions": "integrated_hessians(n_steps=64)",
     "challenges": "adversary(epsilon=0.05)",

@@ -23,6 +23,7 @@ from attentest.runs.presets import PRESETS
 from attentest.runs.run import MODEL
 from attentest.store.folder import RunFolder, runs_in
 from attentest.studies.cell import failure_of
+from attentest.training.terms import TERMS
 from attentest.words import about, first_line, words_of
 
 __all__ = ["KINDS", "catalogue"]
@@ -33,6 +34,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "attentions": ATTENTIONS,
     "decoders": DECODERS,
     "heads": HEADS,
+    "terms": TERMS,
     "explainers": EXPLAINERS,
     "interactions": INTERACTIONS,
     "challenges": CHALLENGES,

@@ -68,6 +68,8 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
     "patience": (REVIEWS, 4),
     "smoothing": (REVIEWS, 0.2),
     "warmup": (REVIEWS, 9),
+    "terms": ({**REVIEWS, "encoder": "bilstm(hidden=150)"}, ["tying(weight=20.0)", "mlm"]),
+    "frozen_embeddings": (REVIEWS, True),
     "removal": (REMOVAL, "attention"),
     "removal_share": (REMOVAL, 0.3),
     "removal_by": (REMOVAL, "delete"),

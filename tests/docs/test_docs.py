@@ -42,6 +42,7 @@ from attentest.store.folder import find_run
 from attentest.store.query import query
 from attentest.studies.study import read_study
 from attentest.training.loop import Training
+from attentest.training.terms import TERMS
 from attentest.words import words_of
 
 ROOT = Path(__file__).parents[2]
@@ -196,6 +197,7 @@ def test_a_command_parses(page: Path, line: int, words: list[str]) -> None:
         ("encoder", ENCODERS),
         ("attention", ATTENTIONS),
         ("head", HEADS),
+        ("terms", TERMS),
     ):
         chosen = given.get(option) or ()
         for text in [chosen] if isinstance(chosen, str) else chosen:

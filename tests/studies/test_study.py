@@ -72,7 +72,7 @@ BROKEN = {
     "[run]\nquery = 'both'\n": "run.query: query='both' must be one of separate, shared, conditional",
     "[run]\nquery = 'shared'\n[grid]\ncorpus = ['sst']\n": "'query' is for pairs of texts; 'sst' has one text",
     "[run]\nquery = 'own'\n[grid]\ncorpus = ['aspects']\n": "query 'own' is for single texts; 'aspects' has pairs",
-    "[run]\nchallenges = 'agreement'\n": "run.challenges: 'agreement' must be a list",
+    "[run]\nchallenges = 1\n": "run.challenges: 1 must be a list",
     "[run]\nchallenges = ['agrement']\n": "challenges: No challenge is called 'agrement'. Did you mean 'agreement'?",
     "[run]\nchallenges = [\"agreement(pairs=('attention~gradent',))\"]\n": "No explainer is called 'gradent'",
     "[run]\npreset = 'papr'\n": "run.preset: No preset is called 'papr'",

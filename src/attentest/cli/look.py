@@ -66,7 +66,7 @@ def _query(folder: object, sql: str, as_json: bool) -> None:
 
 
 KINDS = (
-    *("corpora", "encoders", "attentions", "decoders", "heads", "tokenizers"),
+    *("corpora", "encoders", "attentions", "decoders", "heads", "terms", "tokenizers"),
     *("explainers", "interactions", "challenges", "presets", "papers", "runs"),
 )
 #: A link of Markdown, which leads nowhere in a terminal.
@@ -85,7 +85,7 @@ def list_(
     runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
 ) -> None:
-    """List what there is: corpora, parts of models, explainers, challenges, papers, runs."""
+    """List what there is: corpora, parts of models, loss terms, explainers, challenges, papers, runs."""
     if kind and kind not in (*KINDS, "models"):
         raise UnknownName("kind of thing", kind, (*KINDS, "models"))
     from attentest.catalogue import catalogue

@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from attentest.challenges.challenge import Challenge
-from attentest.errors import NotApplicable
+from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
 from attentest.models.network import build_network
+from attentest.models.networks.classifier import Classifier
 from attentest.models.subject import Subject
 from attentest.registry import text_of
 from attentest.runs.questions import Usual
@@ -21,7 +22,7 @@ from attentest.runs.run import FORCED, Run, file_name
 from attentest.runs.trained import TrainedRun
 from attentest.tasks import TASKS
 
-__all__ = ["applicable", "explained", "has_marks", "refuse_untrained"]
+__all__ = ["applicable", "explained", "has_marks", "refuse_terms", "refuse_untrained"]
 
 #: So few words, or words to write, are enough to see what a network can do.
 WORDS = 8
@@ -66,6 +67,21 @@ def refuse_untrained(run: TrainedRun) -> None:
     """Refuse, before anything is trained, what no training would make applicable: an untrained network tells."""
     if run.challenges:
         _refuse(run.architecture, max(2, len(run.corpus.classes)), run.site, run.asked, run.usual, has_marks(run))
+
+
+def refuse_terms(run: TrainedRun) -> None:
+    """Refuse, before anything is trained, loss terms that the model or its texts have no place for."""
+    if not run.terms:
+        return
+    untrained = build_network(run.architecture, WORDS, len(run.corpus.classes), torch.Generator().manual_seed(0))
+    for term in run.terms:
+        if not isinstance(untrained, Classifier):
+            raise InputError(
+                f"Loss term {term.name!r} is for models that attend to words, and structure="
+                f"{run.architecture.structure!r} attends to sentences. Use structure flat, or leave it out."
+            )
+        if reason := term.objection(untrained) or term.lacking(run.corpus["train"]):
+            raise InputError(f"Loss term {term.name!r} does not apply: {reason}, or leave it out.")
 
 
 @lru_cache(maxsize=64)

@@ -226,6 +226,17 @@ class Options:
     warmup: int | None = _training(
         None, "Warm-up steps of the learning rate, which then decays; 0: constant.", "N", least=0
     )
+    terms: str | Sequence[str] | None = _training(
+        None,
+        "A loss term to train with beside the task, as in 'tying(weight=20)'; repeat for more.",
+        flag="--term",
+        many=True,
+        idle=(TUNED, *THERE),
+        check="attentest.training.terms:terms_named",
+    )
+    frozen_embeddings: bool = _training(
+        False, "Leave the word embeddings as they begin.", "", flag="--frozen-embeddings", idle=(TUNED, *THERE)
+    )
     removal: str | None = _removal(
         None,
         "Remove and retrain: the explainer whose highest tokens are removed from every text.",

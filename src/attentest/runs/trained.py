@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -19,10 +20,12 @@ from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
 from attentest.models.network import Network, build_network, network_class
+from attentest.models.networks.classifier import Classifier
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.wrappers.guided import Guided
 from attentest.progress import Progress
+from attentest.registry import text_of
 from attentest.runs.model import found_or_trained, model_of, train, trained_by
 from attentest.runs.removal import Removal, ranks_of, without_top
 from attentest.runs.run import MODEL, VOCABULARY, ModelRecord, Run, Size
@@ -31,7 +34,10 @@ from attentest.store.atomic import checksum
 from attentest.store.folder import RunFolder
 from attentest.training.adversarial import Imitation, Recorded
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network
-from attentest.training.loop import Training
+from attentest.training.frozen import frozen_embeddings
+from attentest.training.loop import Training, task_objective
+from attentest.training.terms import Term
+from attentest.training.terms.objective import WithTerms
 
 __all__ = ["Relation", "TrainedRun", "network_definitions", "site_name"]
 
@@ -39,6 +45,7 @@ __all__ = ["Relation", "TrainedRun", "network_definitions", "site_name"]
 TRAINS = ("attentest.training.loop:fit", "attentest.data.vocabulary:Vocabulary")
 VECTORS = "attentest.data.vectors:load_vectors"
 GUIDES, OPPOSES = "attentest.models.wrappers.guided:Guided", "attentest.training.adversarial:Imitation"
+FREEZES, ADDS = "attentest.training.frozen:frozen_embeddings", "attentest.training.terms.objective:WithTerms"
 REMOVES = ("attentest.runs.removal:ranks_of", "attentest.runs.removal:without_top")
 
 
@@ -73,6 +80,10 @@ class TrainedRun(Run):
     vectors: Path | None = None
     #: Words without a vector start from N(0, 1) (the paper) or from zeros (its code).
     missing_vectors: Literal["normal", "zero"] = "normal"
+    #: What training asks of the model beside its task.
+    terms: tuple[Term, ...] = ()
+    #: The table of word embeddings is not trained; some terms ask for that too.
+    frozen_embeddings: bool = False
     #: Train and examine on texts without the tokens that mattered most to a first model.
     removal: Removal | None = None
     #: What its training takes from other runs' models.
@@ -81,6 +92,9 @@ class TrainedRun(Run):
     def __post_init__(self) -> None:
         if self.removal is not None and self.architecture.decoder is not None:
             raise InputError(f"Removal is for classifiers, and {self.corpus.name!r} has texts to write: leave it out.")
+        if self.architecture.decoder is not None and (self.terms or self.frozen_embeddings):
+            chosen = "terms (--term)" if self.terms else "frozen_embeddings (--frozen-embeddings)"
+            raise InputError(f"{self.corpus.name!r} has texts to write: {chosen} is for classifiers. Leave it out.")
         guided = next((c for c in self.challenges if any(other.guide for other in c.companions)), None)
         if self.removal is not None and guided is not None:
             raise InputError(
@@ -94,7 +108,7 @@ class TrainedRun(Run):
         definitions, removal, relation = network_definitions(self.architecture), self.removal, self.relation
         fields = {
             "model": self.architecture.to_record() | {"vectors": self._vectors_record()},
-            "training": asdict(self.training),
+            "training": {**asdict(self.training), **self._terms_record()},
             **({} if removal is None else {"removal": {**asdict(removal), "code": _code_of(removal)}}),
             **({} if relation is None else {"relation": relation.to_record()}),
         }
@@ -102,10 +116,24 @@ class TrainedRun(Run):
             fields,
             definitions,
             network_class(self.architecture),
-            version_of(*TRAINS, *definitions, *(() if self.vectors is None else (VECTORS,))),
+            version_of(*TRAINS, *definitions, *(() if self.vectors is None else (VECTORS,)), *self._term_definitions()),
             f"seed {self.seed}",
             site_name(self.architecture, self.site),
         )
+
+    @property
+    def freezes(self) -> bool:
+        """Whether its word embeddings are not trained."""
+        return self.frozen_embeddings or any(term.freezes_embeddings for term in self.terms)
+
+    def _terms_record(self) -> dict[str, Any]:
+        """What stands in the record only where it was chosen."""
+        terms = {"terms": [text_of(term) for term in self.terms]} if self.terms else {}
+        return {**terms, **({"frozen_embeddings": True} if self.freezes else {})}
+
+    def _term_definitions(self) -> tuple[str, ...]:
+        terms = {ADDS, *(name_of(type(term)) for term in self.terms)} if self.terms else set()
+        return tuple(sorted(terms | ({FREEZES} if self.freezes else set())))
 
     def _vectors_record(self) -> dict[str, str] | None:
         if self.vectors is None:
@@ -122,7 +150,11 @@ class TrainedRun(Run):
         return Size("translator", sum(value.numel() for value in network.parameters()), self.training)
 
     def companion(self, companion: Companion) -> TrainedRun:
-        """The same run but for what is named."""
+        """The same run but for what is named.
+
+        Loss terms are kept by control models. An adversary has a loss of its own, and a simple model that is given
+        weights is a probe of them: neither has terms, and both have frozen embeddings where the subject has.
+        """
         if self.site and (companion.guide is not None or companion.against is not None):
             raise NotApplicable(
                 f"Guided and adversarial models take their part in the attention over {self.architecture.sites[0]}s, "
@@ -141,9 +173,12 @@ class TrainedRun(Run):
             against=companion.against,
             start=None if companion.starts_from is None else self.companion(companion.starts_from),
         )
+        control = companion.against is None and companion.encoder is None and companion.guide is None
         return replace(
             self,
             architecture=replace(self.architecture, **parts),
+            terms=self.terms if control else (),
+            frozen_embeddings=self.frozen_embeddings if control else self.freezes,
             seed=self.seed + companion.seed,
             challenges=(),
             limit=0,
@@ -204,8 +239,17 @@ class TrainedRun(Run):
                 about = against.weight, against.divergence, against.halved
                 objective, chosen = (Imitation(Recorded.of(opponent, of), *about) for of in (training, choosing))
                 pursued = objective, chosen.score
-            entry = trained_by(self, model, training, choosing, folder.path, progress, *pursued)
+            elif self.terms:
+                pursued = (self._with_terms(network, training),)
+            with frozen_embeddings(network) if self.freezes else contextlib.nullcontext():
+                entry = trained_by(self, model, training, choosing, folder.path, progress, *pursued)
         return network, vocabulary, {**entry, "vector_coverage": coverage}
+
+    def _with_terms(self, network: Network, training: Encoded) -> WithTerms:
+        """The cross-entropy and the terms, over the training split."""
+        assert isinstance(network, Classifier)
+        added = tuple(term.over(self.texts["train"], network.device) for term in self.terms)
+        return WithTerms(task_objective(network, training, self.training), network, added)
 
     def _built(
         self, device: torch.device, say: Callable[[str], None]

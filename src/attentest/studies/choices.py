@@ -24,11 +24,11 @@ def check_choice(key: str, value: Any, at: str) -> None:
     if option.no_study:
         raise InputError(f"{at}: {key!r} is not for studies: {option.no_study}.")
     values = value if option.many and isinstance(value, list | tuple) else [value]
-    if option.many and (values is not value or not all(isinstance(text, str) for text in values)):
-        raise InputError(f"{at}: {value!r} must be a list of {key}, as ['agreement', 'permutation'].")
     option.refuse(value, f"{at}: ")
-    if option.type not in (int, float) and not all(isinstance(text, str) for text in values):
-        raise InputError(f"{at}: {value!r} must be text.")
+    if option.type is bool and not isinstance(value, bool):
+        raise InputError(f"{at}: {value!r} must be true or false.")
+    if option.type not in (int, float, bool) and not all(isinstance(text, str) for text in values):
+        raise InputError(f"{at}: {value!r} must be {'a list of texts, or one' if option.many else 'text'}.")
     try:
         for one in values:
             _check_value(key, one, option.check)

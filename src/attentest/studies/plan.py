@@ -112,6 +112,7 @@ def _kind(fields: Mapping[str, Any]) -> tuple[Any, ...]:
         fields["corpus"]["digest"],
         *(model.get(name) for name in ("encoder", "attention", "embedding", "structure", "decoder", "fine_tuned")),
         training.get("epochs"),
+        tuple(training.get("terms", ())),
         tuple(fields["challenges"]),
         fields["limit"],
     )

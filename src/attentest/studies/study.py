@@ -248,8 +248,10 @@ def _axis(key: str, values: Any) -> list[Any]:
 def _value(key: str, value: Any, at: str, path: Path) -> Any:
     """The value, checked; file names are read from the study's own folder."""
     check_choice(key, value, at)
-    if key == "challenges":
+    if isinstance(value, list):
         return tuple(value)
+    if key == "challenges":
+        return (value,)
     beside = path.parent / str(value)
     is_near = value and (beside.is_file() if key == "vectors" else key == "fine_tune" and beside.is_dir())
     if key in ("data", "test") or is_near:

@@ -22,7 +22,7 @@ from attentest.statistics.performance import accuracy, f1_macro, roc_auc
 from attentest.training.objectives import CrossEntropy, Objective, class_balance
 from attentest.training.resume import Resume
 
-__all__ = ["Epoch", "Training", "fit", "predict", "readings"]
+__all__ = ["Epoch", "Training", "fit", "predict", "readings", "task_objective"]
 
 SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "accuracy": lambda labels, p: accuracy(labels, p.argmax(-1)),
@@ -119,9 +119,7 @@ def fit(
     """
     generator = torch.Generator().manual_seed(seed)
     if objective is None:
-        balanced = training.balance_classes and not isinstance(model, Generates)
-        weights = class_balance(torch.from_numpy(train.labels), model.classes) if balanced else None
-        objective = CrossEntropy(weights, training.smoothing)
+        objective = task_objective(model, train, training)
     optimizer = torch.optim.Adam(
         _groups(model, training), lr=training.learning_rate, amsgrad=training.amsgrad, fused=True
     )
@@ -163,6 +161,13 @@ def fit(
     model.load_state_dict(best)
     model.eval()
     return epochs
+
+
+def task_objective(model: Network, train: Encoded, training: Training) -> CrossEntropy:
+    """The cross-entropy of the answers, classes weighted as the training says."""
+    balanced = training.balance_classes and not isinstance(model, Generates)
+    weights = class_balance(torch.from_numpy(train.labels), model.classes) if balanced else None
+    return CrossEntropy(weights, training.smoothing)
 
 
 def _refuse_diverged(model: Network, number: int, loss: float, training: Training) -> None:

@@ -69,6 +69,9 @@ def _rest(fields: dict[str, Any]) -> str:
     if removal := fields.get("removal"):
         how = "masked" if removal["by"] == "mask" else "deleted"
         said.append(f"{removal['share']:.0%} {how} by {removal['explainer']}")
+    said += map(str, fields["training"].get("terms", ()))
+    if fields["training"].get("frozen_embeddings"):
+        said.append("frozen embeddings")
     if fields["limit"]:
         said.append(f"{fields['limit']} texts")
     return ", ".join(said)

@@ -21,7 +21,7 @@ from attentest.models.parts.attention import ATTENTIONS, ScaledDot
 from attentest.models.parts.decoders import DECODERS, Decoder, Transformer
 from attentest.models.parts.encoders import ENCODERS, NoEncoder
 from attentest.models.parts.heads import HEADS
-from attentest.runs.applicable import refuse_untrained
+from attentest.runs.applicable import refuse_terms, refuse_untrained
 from attentest.runs.describe.fine_tuned import checkpoint_folder, describe_fine_tuned
 from attentest.runs.given import GivenRun
 from attentest.runs.options import NEW, OPTIONS, TRAINED, TUNED, Options
@@ -34,6 +34,7 @@ from attentest.runs.trained import TrainedRun
 from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
+from attentest.training.terms import terms_named
 
 __all__ = ["FILES", "TRAINING", "describe_trained", "load_texts", "vectors_file"]
 
@@ -53,6 +54,7 @@ def describe_trained(options: Options) -> Run:
     _check_files(kept, options)
     given = options.chosen(TRAINING)
     Training(**given)  # refused before texts are read
+    terms = terms_named(options.terms)
     if options.fine_tune:
         checkpoint_folder(options.fine_tune)
     was = {} if source is None else source.record["fields"]["corpus"]
@@ -96,8 +98,11 @@ def describe_trained(options: Options) -> Run:
         vectors=None if options.vectors is None else vectors_file(Path(options.vectors)),
         missing_vectors=defaults.missing_vectors,
         removal=_removal(options),
+        terms=terms,
+        frozen_embeddings=options.frozen_embeddings,
         **common,
     )
+    refuse_terms(run)
     refuse_untrained(run)
     return _possible(run)
 

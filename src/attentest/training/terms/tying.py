@@ -1,0 +1,44 @@
+"""Tying: every state stays close to the embedding of its word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attentest.data.batches import Batch
+from attentest.models.networks.classifier import Classifier
+from attentest.models.subject import Reading
+from attentest.training.terms.term import OfReading, check_weight, sized_otherwise
+
+__all__ = ["Tying"]
+
+
+@dataclass(frozen=True)
+class Tying(OfReading):
+    """Keeps every state close to the embedding of its word.
+
+    The distance ‖h − e‖² of state and embedding, averaged over all real tokens of the batch (eq. 4). States must have
+    as many numbers as embeddings. It pulls on both, unless the embeddings are frozen (`--frozen-embeddings`).
+    """
+
+    name: ClassVar[str] = "tying"
+    reference: ClassVar[str] = "Tutek & Šnajder 2020"
+    weight: Annotated[float, "δ: what it counts beside the mean cross-entropy."] = 10.0
+    squared: Annotated[bool, "Whether the distance is squared, as in the paper."] = True
+
+    def __post_init__(self) -> None:
+        check_weight(self.name, self.weight)
+
+    def objection(self, network: Classifier) -> str | None:
+        """States and embeddings must have the same size."""
+        return sized_otherwise(network)
+
+    def __call__(self, model: Classifier, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
+        """δ · texts · mean ‖h − e‖²."""
+        apart = torch.where(batch.mask[..., None], reading.states - reading.embeddings, 0.0)
+        each = apart.square().sum(-1) if self.squared else torch.linalg.vector_norm(apart, dim=-1)
+        return self.weight * len(batch) * each.sum() / batch.mask.sum().clamp(min=1)

@@ -29,6 +29,8 @@ COUNTS = "corpus.json"
 #: Choices whose value says what they are, and those that a description of runs leaves out.
 NAMED = ("corpus", "structure", "encoder", "fine_tune", "decoder", "attention", "head")
 LEFT_OUT = ("seed", "device", "challenges")
+#: Statistics of classes; all others are of numbers.
+CLASSES = ("f1_positive", "f1_macro", "f1_change")
 #: Columns that some findings do not have.
 _OPTIONAL = ("sentence",)
 
@@ -300,7 +302,7 @@ class _Frame:
         open_ = pc.is_null(table["not_judged"]).to_numpy() & inside
         columns: dict[str, np.ndarray] = {}
         kinds: dict[str, str] = {}
-        for name, column in zip(("value", "other"), columns_of(rule, declared.column), strict=False):
+        for name, column in zip(("value", "other", "own"), columns_of(rule, declared.column), strict=False):
             if column == "probabilities":
                 values = np.array([row[1] for row in table[column].to_pylist()], dtype=np.float64)
             elif pa.types.is_list(table[column].type):
@@ -311,10 +313,9 @@ class _Frame:
                 values[np.isnan(values)] = rule.fill
             values[~open_] = np.nan
             columns[name], kinds[name] = values, "number"
-        if rule.statistic in ("f1_positive", "f1_macro"):
-            for name in ("value", "other"):
-                columns[name] = np.where(np.isnan(columns[name]), -1, columns[name])
-                kinds[name] = "class"
+        if rule.statistic in CLASSES:
+            columns = {name: np.where(np.isnan(values), -1, values) for name, values in columns.items()}
+            kinds = dict.fromkeys(columns, "class")
         whole = np.all(
             [values != -1 if kinds[name] == "class" else _there(values) for name, values in columns.items()], axis=0
         )

@@ -62,6 +62,8 @@ def of_model(group: Group, rules: Rules, model: str, instead: Mapping[str, str] 
     rule = rules.models[model]
     if group.choices.get("fine_tune") and _named(group)[1] != rule.name:
         return False
+    if not all(_has(group, name, wanted) for name, wanted in rule.needs.items() if name not in (instead or {})):
+        return False
     chosen = {name: ("", value) for name, value in rule.choices.items()}
     chosen |= {name: (value,) for name, value in (instead or {}).items()}
     return rule.structure == str(group.choices.get("structure") or "flat") and all(
@@ -69,6 +71,12 @@ def of_model(group: Group, rules: Rules, model: str, instead: Mapping[str, str] 
         for name, allowed in chosen.items()
         for given in (str(group.choices.get(name) or ""),)
     )
+
+
+def _has(group: Group, name: str, wanted: str) -> bool:
+    """Whether a run chose this: by name, or, where the wanted text has parameters, with just these."""
+    given = str(group.choices.get(name) or "")
+    return _squeezed(given) == _squeezed(wanted) if "(" in wanted else _base(given) == wanted
 
 
 def _rank(match: Match, rules: Rules) -> tuple[Any, ...]:
@@ -102,7 +110,7 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
             yield f"epochs {epochs} instead of {planned}"
         return
     settings = {**rules.settings, **corpus.settings}
-    identity = {*_IDENTITY, "limit", *(rules.models[model].choices if model else ())}
+    identity = {*_IDENTITY, "limit", *_of_model(rules, model)}
     choices = {name: given for name, given in group.choices.items() if given not in (None, "")}
     for name, allowed in settings.items():
         if name not in identity and name in choices and choices[name] not in allowed:
@@ -112,6 +120,11 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
             yield f"{name} {given}, which the study leaves as it is"
     if "preset" in settings and "preset" not in choices:
         yield f"preset attentest instead of {' or '.join(map(str, settings['preset']))}"
+
+
+def _of_model(rules: Rules, model: str) -> tuple[str, ...]:
+    """The choices by which the paper's models are told apart."""
+    return (*rules.models[model].choices, *rules.models[model].needs) if model else ()
 
 
 def data_differences(group: Group, corpus: CorpusRule) -> Iterator[str]:

@@ -20,6 +20,7 @@ def columns_of(rule: MeasureRule, column: str) -> tuple[str, ...]:
     fixed = {
         "f1_positive": (rule.column or "predicted", "label"),
         "f1_macro": (rule.column or "predicted", "label"),
+        "f1_change": (column, "label", "predicted"),
         "accuracy": ("correct",),
         "f1_micro": ("correct",),
         "roc_auc": ("probabilities", "label"),
@@ -46,6 +47,12 @@ def _f1_macro(rule: MeasureRule, columns: Columns) -> Statistic:
     return f1(labels, columns["value"], sorted({int(c) for c in np.unique(labels) if c >= 0}))
 
 
+def _f1_change(columns: Columns) -> Statistic:
+    """F1 of the positive class under other weights, less that under the model's own."""
+    under, own = (f1(columns["other"], columns[name], [1]) for name in ("value", "own"))
+    return lambda weights: under(weights) - own(weights)
+
+
 def _share(rule: MeasureRule, columns: Columns) -> Statistic:
     value = columns["value"]
     reached = value <= float(rule.at_most or 0.0) if rule.at_least is None else value >= rule.at_least
@@ -55,6 +62,7 @@ def _share(rule: MeasureRule, columns: Columns) -> Statistic:
 _TABLE: Final[Mapping[str, Callable[[MeasureRule, Columns], Statistic]]] = {
     "f1_positive": lambda _, columns: f1(columns["other"], columns["value"], [1]),
     "f1_macro": _f1_macro,
+    "f1_change": lambda _, columns: _f1_change(columns),
     "roc_auc": lambda _, columns: roc_auc(columns["other"], columns["value"]),
     "correlation": lambda _, columns: correlations(columns["value"], columns["other"]),
     "ratio": lambda _, columns: ratios(columns["value"], columns["other"]),

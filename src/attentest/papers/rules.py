@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Plain = Literal["mean", "accuracy", "f1_positive", "f1_macro", "f1_micro", "roc_auc", "share", "correlation", "reach"]
-Statistic = Literal[Plain, "ratio", "bleu", "bleu_change", "bleu_ratio"]
+Statistic = Literal[Plain, "f1_change", "ratio", "bleu", "bleu_change", "bleu_ratio"]
 Sense = Literal["higher", "lower", "near"]
 
 
@@ -83,6 +83,9 @@ class NameRule:
     structure: Literal["flat", "hierarchical"] = "flat"
     #: What else makes it this model, wherever a run has such a choice: {"query": "conditional", "head": "softmax"}.
     choices: Mapping[str, str] = field(default_factory=dict)
+    #: What a run must have chosen to be this model: a name with any parameters, {"terms": "tying"}, a text with just
+    #: these, {"encoder": "bilstm(hidden=150, layers=2)"}, or nothing, {"terms": ""}.
+    needs: Mapping[str, str] = field(default_factory=dict)
     #: Why it is not the paper's, known beforehand.
     differs: str = ""
     #: Whether the vectors and settings in this file are those of other models, so that they are no difference.
@@ -105,7 +108,8 @@ class MeasureRule:
     #: A number of corpus.json: "vocabulary", "texts in train", "texts in test", "mean length".
     count: Literal["", "vocabulary", "texts in train", "texts in test", "mean length"] = ""
     challenge: str = ""
-    #: A measure that the findings declare, or a statistic of ``column`` (for F1, the predictions).
+    #: A measure that the findings declare, or a statistic of ``column`` (for F1, the predictions; for its change, those
+    #: under other weights).
     measure: str = ""
     #: For figures whose group is a measure of its own: the findings' measure for every group.
     groups: Mapping[str, str] = field(default_factory=dict)

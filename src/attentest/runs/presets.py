@@ -8,7 +8,7 @@ from typing import Literal
 
 from attentest.errors import UnknownName
 from attentest.models.parts.decoders import Decoder, Transformer
-from attentest.models.parts.encoders import Average, BiGRU, Convolution, Encoder, NoEncoder
+from attentest.models.parts.encoders import Average, BiGRU, BiLSTM, Convolution, Encoder, NoEncoder
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
 
@@ -83,6 +83,22 @@ PRESETS: dict[str, Preset] = {
         Training(patience=0),
         missing_vectors="zero",
         pair_head="joint_tanh",
+    ),
+    "tutek": Preset(
+        "Tutek & Šnajder 2020: 150 units a direction, Adam, ℓ2 on every parameter, gradient norm clipped at 5. Both "
+        "are for the mean over a batch of 32 and the loss here is a sum: 32 times as much. Epochs, early stop, class "
+        "weights and vectors are not printed: 8 epochs, patience 2, none; words without a vector start at zero.",
+        {"bilstm": lambda: BiLSTM(hidden=150)},
+        Training(
+            amsgrad=False,
+            weight_decay=32e-5,
+            decay_attention=True,
+            balance_classes=False,
+            clip=160.0,
+            patience=2,
+            select="f1",
+        ),
+        missing_vectors="zero",
     ),
     "serrano": Preset(
         "Serrano & Smith 2019: GRUs of 50 units a direction, convolutions, or no encoder. Widths of convolutions, "

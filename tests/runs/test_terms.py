@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from tests.cli.test_cli import run
 from tests.conftest import made_up_corpus
 
 from attentest.challenges.companions import Against, Companion
+from attentest.data.corpus import Corpus, Split
 from attentest.errors import AttentestError, InputError
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
@@ -26,6 +28,13 @@ __all__ = ["run"]
 
 REVIEWS = "reviews(train=40, dev=10, test=10)"
 TINY = {"encoder": "bilstm(hidden=4)", "embedding": 8, "epochs": 2, "challenges": ("uniform",)}
+
+
+def unmarked() -> Corpus:
+    """A corpus that marks no words."""
+    corpus = made_up_corpus()
+    splits = {name: Split(split.table.drop_columns("rationale")) for name, split in corpus.splits.items()}
+    return replace(corpus, splits=splits)
 
 
 def described(**choices) -> TrainedRun:
@@ -99,7 +108,8 @@ def test_the_dev_score_stays_that_of_the_task(tmp_path):
 
 def test_a_challenge_that_trains_controls_runs_with_terms(tmp_path):
     asked = ("trained_uniform", "guide", "adversarial_training(weights=(1.0,), seeds=1)")
-    folder = execute(described(terms=["tying", "mlm"], challenges=asked, epochs=1), tmp_path)
+    every = ["tying", "mlm", "diversity", "supervised"]
+    folder = execute(described(terms=every, challenges=asked, epochs=1), tmp_path)
     assert not folder.record.get("failed")
 
 
@@ -112,6 +122,9 @@ def test_a_challenge_that_trains_controls_runs_with_terms(tmp_path):
             {"terms": "tying", "structure": "hierarchical", "corpus": REVIEWS},
             "structure='hierarchical' attends to sentences",
         ),
+        ({"terms": "supervised", "attention": "uniform"}, "its attention learns nothing. Use another attention"),
+        ({"terms": "supervised", "corpus": unmarked()}, "have no rationales. Use a corpus that has (--corpus reviews)"),
+        ({"terms": "supervised", "removal": "random", "removal_share": 0.2}, "a removal takes words from them"),
         ({"terms": "tieing"}, "No loss term is called 'tieing'. Did you mean 'tying'?"),
         ({"terms": "tying(wait=1)"}, "has no parameter 'wait'. Did you mean 'weight'?"),
         ({"terms": ["tying", "tying(weight=2)"]}, "'tying' is given twice"),

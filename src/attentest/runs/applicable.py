@@ -21,6 +21,7 @@ from attentest.runs.questions import Usual
 from attentest.runs.run import FORCED, Run, file_name
 from attentest.runs.trained import TrainedRun
 from attentest.tasks import TASKS
+from attentest.training.terms.term import OfReading
 
 __all__ = ["applicable", "explained", "has_marks", "refuse_terms", "refuse_untrained"]
 
@@ -79,6 +80,10 @@ def refuse_terms(run: TrainedRun) -> None:
             raise InputError(
                 f"Loss term {term.name!r} is for models that attend to words, and structure="
                 f"{run.architecture.structure!r} attends to sentences. Use structure flat, or leave it out."
+            )
+        if run.removal is not None and not isinstance(term, OfReading):
+            raise InputError(
+                f"Loss term {term.name!r} knows whole texts, and a removal takes words from them: leave out one."
             )
         if reason := term.objection(untrained) or term.lacking(run.corpus["train"]):
             raise InputError(f"Loss term {term.name!r} does not apply: {reason}, or leave it out.")

@@ -14,10 +14,10 @@ from attentest.challenges.challenge import Examination
 from attentest.challenges.faithfulness.examine import Faithfulness
 from attentest.challenges.rationale.examine import CEILINGS, Rationale
 from attentest.data.corpus import Corpus, Provenance, Split
+from attentest.data.rationales import Annotators, Rationales
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
 from attentest.runs.examination.examine import examine, examiner_of
-from attentest.runs.examination.rationales import Annotators, Rationales
 from attentest.store.findings import read_findings
 
 SINGLE = ("single_token_f1", "single_iou")

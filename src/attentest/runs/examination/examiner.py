@@ -17,6 +17,7 @@ from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.companions import Companion
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
+from attentest.data.rationales import Annotators, Rationales
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import line_of
 from attentest.explainers.budget import ran_out
@@ -26,7 +27,6 @@ from attentest.memory import give_back, give_back_if_grown
 from attentest.models.subject import Reading, Subject
 from attentest.runs.examination.batch_limit import BatchLimit
 from attentest.runs.examination.finite import finite_only
-from attentest.runs.examination.rationales import Annotators, Rationales
 
 __all__ = ["Examined", "Examiner", "Stopped", "Texts", "give_back_memory", "in_order"]
 

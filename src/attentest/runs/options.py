@@ -172,7 +172,7 @@ class Options:
     )
     encoder: str = _part(
         "bilstm",
-        "bilstm, bigru, convolution, average or none; parameters as in 'bilstm(hidden=64)'.",
+        "bilstm, bigru, lstm, orthogonal_lstm, convolution, average or none; parameters as in 'bilstm(hidden=64)'.",
         check="attentest.models.parts.encoders:ENCODERS",
     )
     structure: str = _part(

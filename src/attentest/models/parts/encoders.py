@@ -18,10 +18,22 @@ from attentest.errors import InputError
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
 from attentest.models.parts.gru import BiGRU
-from attentest.models.parts.lstm import BiLSTM
+from attentest.models.parts.lstm import LSTM, BiLSTM
+from attentest.models.parts.orthogonal import OrthogonalLSTM
 from attentest.registry import Registry, classes_below
 
-__all__ = ["ENCODERS", "Average", "BiGRU", "BiLSTM", "Convolution", "Encoder", "EncoderNetwork", "NoEncoder"]
+__all__ = [
+    "ENCODERS",
+    "LSTM",
+    "Average",
+    "BiGRU",
+    "BiLSTM",
+    "Convolution",
+    "Encoder",
+    "EncoderNetwork",
+    "NoEncoder",
+    "OrthogonalLSTM",
+]
 
 
 @dataclass(frozen=True)

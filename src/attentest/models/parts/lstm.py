@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError
@@ -16,7 +16,7 @@ from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
 from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
 from attentest.models.parts.stacked import SKIPS, SkipNetwork, StackedNetwork
 
-__all__ = ["BiLSTM", "BiLSTMNetwork", "Cell"]
+__all__ = ["LSTM", "BiLSTM", "BiLSTMNetwork", "Cell", "LSTMNetwork", "last_states"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,23 @@ def _same_sizes(embedding: int) -> str:
     return f"use hidden={embedding // 2}" if embedding % 2 == 0 else "use embeddings of 2·hidden numbers"
 
 
+@dataclass(frozen=True)
+class LSTM(Encoder):
+    """LSTM in one direction.
+
+    Every state has read its own token and those before it. With half the weights of `bilstm`, it is what
+    `orthogonal_lstm` is to be compared with.
+    """
+
+    name: ClassVar[str] = "lstm"
+    hidden: Annotated[int, "Numbers in a state."] = 128
+
+    def build(self, embedding: int) -> EncoderNetwork:
+        """One LSTM."""
+        check_positive(self.name, hidden=self.hidden)
+        return LSTMNetwork(embedding, self.hidden)
+
+
 class BiLSTMNetwork(BidirectionalNetwork):
     """A pair of LSTMs."""
 
@@ -83,6 +100,43 @@ class BiLSTMNetwork(BidirectionalNetwork):
     def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
         """Of states and cells."""
         return _replayed(side, embeddings)
+
+
+class LSTMNetwork(EncoderNetwork):
+    """One LSTM, from the first token to the last."""
+
+    def __init__(self, embedding: int, hidden: int) -> None:
+        super().__init__()
+        self.size = hidden
+        self.rightward = nn.LSTM(embedding, hidden, batch_first=True)
+
+    def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
+        """What stands behind the end is read last, and changes nothing before it."""
+        states: Tensor = self.rightward(embeddings)[0]
+        return states
+
+    def summary(self, states: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """The last state."""
+        return last_states(states, lengths)
+
+    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
+        """Deletion d changes states after d, and only those."""
+        states: Tensor = self(embeddings, lengths)
+        out = (states @ onto + plus).repeat(embeddings.shape[1], 1, 1, 1)
+        for s, first, changed in _suffixes(self.rightward, embeddings):
+            out[first:s, :, s] = changed @ onto + plus
+        return out.transpose(0, 1)
+
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """Step by step."""
+        return _replayed(self.rightward, embeddings)
+
+
+def last_states(
+    states: Float[Tensor, "batch token state"], lengths: Int[Tensor, " batch"]
+) -> Float[Tensor, "batch state"]:
+    """The state of every text's last position."""
+    return states[torch.arange(len(lengths), device=lengths.device), lengths - 1]
 
 
 def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:

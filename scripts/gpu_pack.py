@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 #: What attentest needs that a bare machine with torch, pyarrow, safetensors, rich and typer does not have.
-PURE = ("jaxtyping", "wadler_lindig", "platformdirs")
+PURE = ("entmax", "jaxtyping", "wadler_lindig", "platformdirs")
 #: What may travel, the repository itself included.
 LARGEST = 60 * 2**20
 

@@ -17,6 +17,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from attentest.errors import NotApplicable
+
 __all__ = ["Absorber", "AnySignal", "Difference", "Relevance", "Signal", "log_sum_exp"]
 
 S = TypeVar("S", bound="Signal")
@@ -53,6 +55,10 @@ class Signal(ABC):
     @abstractmethod
     def softmax(self: S, mask: Bool[Tensor, "batch token"]) -> S:
         """Weights over the last axis, zero outside the mask."""
+
+    @abstractmethod
+    def weights(self: S, function: Callable[[Tensor], Tensor], called: str) -> S:
+        """Weights over the last axis by another function than softmax."""
 
     @abstractmethod
     def gated(self: S, gate: S, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> S:
@@ -140,6 +146,10 @@ class Relevance(Signal):
         """Numbers: attention weights get no relevance."""
         return replace(self, replayed=_softmax(self.replayed.detach(), mask))
 
+    def weights(self: R, function: Callable[[Tensor], Tensor], called: str) -> R:
+        """Numbers: attention weights get no relevance."""
+        return replace(self, replayed=function(self.replayed.detach()))
+
     def gated(self: R, gate: R, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> R:
         """Signal take all."""
         return replace(self, replayed=times(gate.replayed.detach(), self.replayed))
@@ -207,6 +217,16 @@ class Difference(Signal):
         logarithm = self.difference - log_sum_exp(self, real)[:, None]
         change = torch.where(mask, slope, 0.0) * logarithm
         return replace(self, reference=_softmax(before, mask), difference=change)
+
+    def weights(self: D, function: Callable[[Tensor], Tensor], called: str) -> D:
+        """Held, or not to be had: the rescale rule is for functions of one number, and softmax's steps are such."""
+        if not self.attention_held:
+            raise NotApplicable(
+                f"deep_lift has no rule for {called} attention: hold it, deep_lift(path='detached'), or use "
+                "integrated_gradients."
+            )
+        weights = function(self.reference + self.difference.detach())
+        return replace(self, reference=weights, difference=torch.zeros_like(weights))
 
     def gated(self: D, gate: D, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> D:
         """Each factor's difference times the other's mean."""

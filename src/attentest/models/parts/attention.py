@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from attentest.errors import InputError, NotApplicable
 from attentest.measures.chance import uniforms
 from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.normalisers import NORMALISERS, masked_softmax, normalised
 from attentest.registry import Registry, classes_below
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Additive",
     "Attention",
     "AttentionNetwork",
+    "EnergyNetwork",
     "Random",
     "ScaledDot",
     "Uniform",
@@ -35,14 +37,6 @@ INITS = ("kaiming", "normal")
 def quick_tanh(x: Tensor) -> Tensor:
     """tanh to 2e-7 for use without gradients: the sigmoid is several times faster on CPU."""
     return (2 * x).sigmoid_().mul_(2).sub_(1)
-
-
-def masked_softmax(
-    energies: Float[Tensor, "*batch token"], mask: Bool[Tensor, "*#batch token"]
-) -> Float[Tensor, "*batch token"]:
-    """Softmax over real tokens; exactly zero elsewhere, also where there is no real token at all."""
-    weights = energies.masked_fill(~mask, -math.inf).softmax(-1)
-    return torch.where(mask, weights, 0.0)
 
 
 class AttentionNetwork(nn.Module, ABC):
@@ -81,6 +75,34 @@ class AttentionNetwork(nn.Module, ABC):
         raise NotApplicable(f"Attention network {type(self).__name__} has no replay, which lrp and deep_lift need.")
 
 
+class EnergyNetwork(AttentionNetwork):
+    """One energy for every state, by itself and the query; then weights from the energies."""
+
+    normaliser: str = "softmax"
+
+    @abstractmethod
+    def energies(
+        self, keys: Float[Tensor, "*batch token key"], query: Float[Tensor, "*#batch query"] | None = None
+    ) -> Float[Tensor, "*batch token"]:
+        """One number for every key."""
+
+    def normalise(
+        self, energies: Float[Tensor, "*batch token"], mask: Bool[Tensor, "*#batch token"]
+    ) -> Float[Tensor, "*batch token"]:
+        """Weights of the energies."""
+        return normalised(energies, mask, self.normaliser)
+
+    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
+        """Energies, normalised."""
+        return self.normalise(self.energies(keys, query), mask)
+
+    def replayed_weights(self, energies: AnySignal, mask: Bool[Tensor, "batch token"]) -> AnySignal:
+        """The weights of energies as a signal: lrp holds them, deep_lift has a rule for softmax alone."""
+        if self.normaliser == "softmax":
+            return energies.softmax(mask)
+        return energies.weights(lambda e: self.normalise(e, mask), self.normaliser)
+
+
 class Attention(ABC):
     """A description of an attention."""
 
@@ -96,14 +118,22 @@ class Additive(Attention):
     r"""Bahdanau's: v·tanh(W h + b), W halving the state (Jain & Wallace).
 
     The default. Energies $v \cdot \tanh(W h_t + U q + b)$, where $q$ is the second text's state, if there is one;
-    then a softmax over real tokens.
+    then a softmax over real tokens, or a normaliser that gives many of them exactly nothing.
     """
 
     name: ClassVar[str] = "additive"
+    normaliser: Annotated[
+        str,
+        "From energies to weights: `softmax`, or `sparsemax` (Martins & Astudillo 2016) or `entmax15` (Peters et al. "
+        "2019), under which many tokens get a weight of exactly zero.",
+    ] = "softmax"
+
+    def __post_init__(self) -> None:
+        _check_normaliser(self.name, self.normaliser)
 
     def build(self, size: int, query: int | None = None) -> AttentionNetwork:
         """One hidden layer and a bias-free vector."""
-        return AdditiveNetwork(size, query)
+        return AdditiveNetwork(size, query, self.normaliser)
 
 
 @dataclass(frozen=True)
@@ -111,7 +141,8 @@ class ScaledDot(Attention):
     r"""Dot product with a learned query, or with the given one; as it is, scaled.
 
     Energies $q \cdot h_t / \sqrt{m}$ with one learned query $q$ for single texts, $q \cdot W h_t / \sqrt{m}$ with
-    the second text's state for pairs and with the decoder's for translations, then a softmax over real tokens.
+    the second text's state for pairs and with the decoder's for translations, then a softmax over real tokens, or
+    a normaliser that gives many of them exactly nothing.
     Tutek & Šnajder (2020, Appendix C) saw attention collapse to uniform when the learned query began with torch's
     usual weights, and not when it began from N(0, 1).
     """
@@ -130,8 +161,14 @@ class ScaledDot(Attention):
         "First weights of the learned query: `kaiming`, torch's default (uniform, $a = \\sqrt{5}$), or `normal`, "
         "N(0, 1). Of single texts alone: a given query is not learned.",
     ] = "kaiming"
+    normaliser: Annotated[
+        str,
+        "From energies to weights: `softmax`, or `sparsemax` (Martins & Astudillo 2016) or `entmax15` (Peters et al. "
+        "2019), under which many tokens get a weight of exactly zero.",
+    ] = "softmax"
 
     def __post_init__(self) -> None:
+        _check_normaliser(self.name, self.normaliser)
         if self.init not in INITS:
             raise InputError(f"Attention 'dot': init={self.init!r} must be one of {', '.join(INITS)}.")
 
@@ -145,7 +182,7 @@ class ScaledDot(Attention):
         if not self.mapped and query != size:
             asked = "there is none" if query is None else f"the query has {query} numbers, a state {size}"
             raise InputError(f"Attention 'dot(mapped=False)' multiplies states by the query, and {asked}. Use mapped.")
-        return ScaledDotNetwork(size, query, self.scaled, self.mapped, self.init)
+        return ScaledDotNetwork(size, query, self)
 
 
 @dataclass(frozen=True)
@@ -182,21 +219,28 @@ class Random(Attention):
 ATTENTIONS: Registry[Attention] = Registry("attention", partial(classes_below, "attentest.models.parts", Attention))
 
 
-class AdditiveNetwork(AttentionNetwork):
+def _check_normaliser(attention: str, normaliser: str) -> None:
+    if normaliser not in NORMALISERS:
+        raise InputError(f"Attention {attention!r}: normaliser={normaliser!r} must be one of {', '.join(NORMALISERS)}.")
+
+
+class AdditiveNetwork(EnergyNetwork):
     """v·tanh(W h + U q + b)."""
 
-    def __init__(self, size: int, query: int | None) -> None:
+    def __init__(self, size: int, query: int | None, normaliser: str = "softmax") -> None:
         super().__init__()
+        self.normaliser = normaliser
         self.keys = nn.Linear(size, size // 2)
         self.of_query = None if query is None else nn.Linear(query, size // 2, bias=False)
         self.vector = nn.Linear(size // 2, 1, bias=False)
 
-    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
-        """Energies from a hidden layer."""
+    def energies(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
+        """From a hidden layer."""
         if self.of_query is not None and query is not None:
             keys = keys + self.of_query(query)[..., None, :]
         layer = keys.tanh() if torch.is_grad_enabled() else quick_tanh(keys)
-        return masked_softmax(self.vector(layer)[..., 0], mask)
+        energies: Tensor = self.vector(layer)[..., 0]
+        return energies
 
     def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
         """A hidden layer, a vector, a softmax; to the hidden layer a query is one bias more."""
@@ -205,47 +249,43 @@ class AdditiveNetwork(AttentionNetwork):
             bias = bias + self.of_query(query).detach()[:, None]
         layer = states.map(lambda h: h @ weight.T).settled(bias)
         energies = layer.activated(torch.tanh).linear(self.vector)
-        return energies.map(lambda e: e[..., 0]).softmax(mask)
+        return self.replayed_weights(energies.map(lambda e: e[..., 0]), mask)
 
 
-class ScaledDotNetwork(AttentionNetwork):
+class ScaledDotNetwork(EnergyNetwork):
     """h·q / √m; the learned query of a single sequence is itself the map to a one-number key."""
 
-    def __init__(
-        self, size: int, query: int | None, scaled: bool = True, mapped: bool = True, init: str = "kaiming"
-    ) -> None:
+    def __init__(self, size: int, query: int | None, made: ScaledDot) -> None:
         super().__init__()
-        self.scale = math.sqrt(size) if scaled else 1.0
+        self.normaliser = made.normaliser
+        self.scale = math.sqrt(size) if made.scaled else 1.0
         self.keys = nn.Linear(size, 1 if query is None else query, bias=False)
-        if init == "normal":
+        if made.init == "normal":
             nn.init.normal_(self.keys.weight)
-        if not mapped:
+        if not made.mapped:
             self.keys.weight.requires_grad_(False).copy_(torch.eye(size))
 
-    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
-        """Energies from a product with the query."""
+    def energies(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
+        """From a product with the query."""
         energies = keys[..., 0] if query is None else (keys @ query[..., None])[..., 0]
-        return masked_softmax(energies / self.scale, mask)
+        return energies / self.scale
 
     def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
         """A product with the query, a softmax."""
         keys = states.linear(self.keys)
-        if query is None:
-            return keys.map(lambda e: e[..., 0] / self.scale).softmax(mask)
-        return keys.map(lambda e: (e @ query[..., None])[..., 0] / self.scale).softmax(mask)
+        return self.replayed_weights(keys.map(lambda e: self.energies(e, query)), mask)
 
 
-class UniformNetwork(AttentionNetwork):
+class UniformNetwork(EnergyNetwork):
     """1/T."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.keys = nn.Linear(size, 1, bias=False).requires_grad_(False)
 
-    def weigh(self, keys: Tensor, mask: Tensor, query: Tensor | None = None) -> Tensor:
-        """The same weight for every real token."""
-        mask = mask.expand(keys.shape[:-1])
-        return masked_softmax(keys.new_zeros(mask.shape), mask)
+    def energies(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
+        """The same for every real token."""
+        return keys.new_zeros(keys.shape[:-1])
 
     def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:
         """The same, whatever the states."""

@@ -12,14 +12,7 @@ from torch import Tensor, nn
 
 from attentest.data.batches import Batch
 from attentest.models.networks.classifier import Classifier, is_shareable
-from attentest.models.parts.attention import (
-    AdditiveNetwork,
-    AttentionNetwork,
-    ScaledDotNetwork,
-    UniformNetwork,
-    masked_softmax,
-    quick_tanh,
-)
+from attentest.models.parts.attention import EnergyNetwork
 from attentest.models.parts.bidirectional import CONVERGED, reversal
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import AverageNetwork, ConvolutionNetwork
@@ -35,7 +28,8 @@ def replaceable(subject: Subject) -> TypeGuard[Classifier]:
         is_shareable(subject)
         and not subject.architecture.query
         and type(subject.encoder) in (BiLSTMNetwork, ConvolutionNetwork, AverageNetwork)
-        and type(subject.attention) in (AdditiveNetwork, ScaledDotNetwork, UniformNetwork)
+        and isinstance(subject.attention, EnergyNetwork)
+        and type(subject.attention).weigh is EnergyNetwork.weigh
     )
 
 
@@ -44,15 +38,17 @@ def replace_each(
     subject: Classifier, batch: Batch, instead: Float[Tensor, " embedding"]
 ) -> Float[Tensor, "batch token class"]:
     """The logits with each token's embedding replaced (start, end and padding: undefined)."""
-    keys, identity = subject.attention.keys, torch.eye(subject.encoder.size).to(instead)
+    attention = subject.attention
+    assert isinstance(attention, EnergyNetwork)
+    keys, identity = attention.keys, torch.eye(subject.encoder.size).to(instead)
     nothing = subject.head(torch.zeros_like(identity[0]))
     values = subject.head(identity) - nothing if subject.head.affine else identity
     onto = torch.cat([keys.weight.T, values], dim=1)
     plus = onto.new_zeros(onto.shape[1])
     plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
-    seen = _Seen(onto, plus, subject.attention)
+    seen = _Seen(onto, plus, attention)
     out = _with_each(subject.encoder, subject.embed(batch), batch.text.lengths, instead, seen)
-    weights = masked_softmax(out[..., 0], batch.mask[:, None])
+    weights = attention.normalise(out[..., 0], batch.mask[:, None])
     pooled = (weights[..., None, :] @ out[..., 1:])[..., 0, :]
     logits: Tensor = pooled + nothing if subject.head.affine else subject.head(pooled)
     return logits
@@ -64,19 +60,13 @@ class _Seen:
 
     onto: Float[Tensor, "state out"]
     plus: Float[Tensor, " out"]
-    attention: AttentionNetwork
+    attention: EnergyNetwork
 
     def __call__(self, projected: Float[Tensor, "*rows out"]) -> Float[Tensor, "*rows seen"]:
         """The energy, and the values after it."""
         size = self.attention.keys.out_features
         keys, values = projected[..., :size], projected[..., size:]
-        if isinstance(self.attention, AdditiveNetwork):
-            energy = self.attention.vector(quick_tanh(keys))
-        elif isinstance(self.attention, ScaledDotNetwork):
-            energy = keys / self.attention.scale
-        else:
-            energy = torch.zeros_like(keys)
-        return torch.cat([energy, values], dim=-1)
+        return torch.cat([self.attention.energies(keys)[..., None], values], dim=-1)
 
 
 def _with_each(

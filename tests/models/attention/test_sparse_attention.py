@@ -16,9 +16,10 @@ from tests.support.pairs import pair_model
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.models.networks.classifier import Architecture
+from attentest.models.networks.signals import Difference
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.normalisers import NORMALISERS, masked_softmax, normalised
@@ -137,15 +138,34 @@ def test_a_query_of_a_second_text_or_of_its_own_asks_sparse_attention_too(attent
 
 
 @pytest.mark.parametrize("attention", ATTENTION_TEXTS)
-def test_lrp_holds_sparse_weights_and_deep_lift_does_so_or_says_that_it_has_no_rule(attention):
+@pytest.mark.parametrize("path", ["full", "detached"])
+def test_relevance_is_finite_and_differences_add_up_through_sparse_weights(attention, path):
     model, encoded = sparse(attention=attention)
     batch = whole(encoded)
     with torch.no_grad():
         reading = model.read(batch)
         relevance = EXPLAINERS.parse("lrp").explain(model, batch, reading)
-        held = EXPLAINERS.parse("deep_lift(path='detached')").explain(model, batch, reading)
-    # A token without weight has a state that hands nothing on; what its word gets comes through other states.
+        found = EXPLAINERS.parse(f"deep_lift(path={path!r})").explain(model, batch, reading)
     assert torch.isfinite(relevance.scores).all()
-    assert float(held.certificate["summation_gap"].abs().max()) < 1e-5
-    with pytest.raises(NotApplicable, match="integrated_gradients"):
-        EXPLAINERS.parse("deep_lift").explain(model, batch, reading)
+    assert float(found.certificate["delta"].abs().max()) > 0.5
+    assert float(found.certificate["summation_gap"].max()) < 1e-4
+
+
+@pytest.mark.parametrize("kind", NORMALISERS)
+def test_a_replayed_function_of_all_energies_is_its_slope_where_little_changes(kind):
+    generator = torch.Generator().manual_seed(3)
+    before = torch.randn(4, 6, generator=generator, dtype=torch.double)
+    mask = torch.arange(6) < torch.tensor([6, 4, 2, 1])[:, None]
+    upstream = torch.randn(4, 6, generator=generator, dtype=torch.double)
+    difference = (1e-6 * torch.randn(4, 6, generator=generator, dtype=torch.double)).requires_grad_()
+    signal = Difference(before, difference).weights(mask, lambda e: normalised(e, mask, kind))
+    (multipliers,) = torch.autograd.grad(signal.difference, difference, upstream)
+    leaf = before.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(normalised(leaf, mask, kind), leaf, upstream)
+    assert torch.allclose(multipliers, slope, atol=1e-5)
+    wide = (1e6 * difference.detach()).requires_grad_()
+    signal = Difference(before, wide).weights(mask, lambda e: normalised(e, mask, kind))
+    (multipliers,) = torch.autograd.grad(signal.difference, wide, upstream)
+    assert torch.allclose((multipliers * wide).sum(-1), (upstream * signal.difference).sum(-1), atol=1e-12)
+    change = normalised(before + wide, mask, kind) - normalised(before, mask, kind)
+    assert torch.allclose(signal.difference, change, atol=1e-12)

@@ -11,13 +11,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-
-from attentest.errors import NotApplicable
 
 __all__ = ["Absorber", "AnySignal", "Difference", "Relevance", "Signal", "log_sum_exp"]
 
@@ -27,6 +25,8 @@ D = TypeVar("D", bound="Difference")
 
 #: Below this a quotient of differences is mostly rounding, and a difference this wide around the middle is taken.
 NARROW, WIDTH = 1e-7, 1e-5
+#: Points on the way from the reference at which slopes are taken, where no rule has a closed form.
+POINTS = 16
 
 
 class Signal(ABC):
@@ -57,8 +57,8 @@ class Signal(ABC):
         """Weights over the last axis, zero outside the mask."""
 
     @abstractmethod
-    def weights(self: S, function: Callable[[Tensor], Tensor], called: str) -> S:
-        """Weights over the last axis by another function than softmax."""
+    def weights(self: S, mask: Bool[Tensor, "batch token"], function: Callable[[Tensor], Tensor]) -> S:
+        """Weights over the last axis by another function than softmax, of the energies inside the mask."""
 
     @abstractmethod
     def gated(self: S, gate: S, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> S:
@@ -146,7 +146,7 @@ class Relevance(Signal):
         """Numbers: attention weights get no relevance."""
         return replace(self, replayed=_softmax(self.replayed.detach(), mask))
 
-    def weights(self: R, function: Callable[[Tensor], Tensor], called: str) -> R:
+    def weights(self: R, mask: Bool[Tensor, "batch token"], function: Callable[[Tensor], Tensor]) -> R:
         """Numbers: attention weights get no relevance."""
         return replace(self, replayed=function(self.replayed.detach()))
 
@@ -160,8 +160,9 @@ class Difference(Signal):
     """DeepLIFT's rescale rule: the difference from a reference is carried through the network, never approximated.
 
     A nonlinearity multiplies its difference by Δf/Δz (Shrikumar et al. 2017). Softmax is exp(e − log Σ exp e), step
-    by step. A product's difference is Δ(gs) = ḡ·Δs + s̄·Δg, the bars being means of input and reference: each
-    factor's Shapley value, as in the shap library's DeepLIFT.
+    by step; any other function of all energies has the mean of its slopes on the way from the reference, corrected as
+    little as may be so that it adds up (Broyden). A product's difference is Δ(gs) = ḡ·Δs + s̄·Δg, the bars being means
+    of input and reference: each factor's Shapley value, as in the shap library's DeepLIFT.
     """
 
     reference: Tensor
@@ -218,15 +219,13 @@ class Difference(Signal):
         change = torch.where(mask, slope, 0.0) * logarithm
         return replace(self, reference=_softmax(before, mask), difference=change)
 
-    def weights(self: D, function: Callable[[Tensor], Tensor], called: str) -> D:
-        """Held, or not to be had: the rescale rule is for functions of one number, and softmax's steps are such."""
-        if not self.attention_held:
-            raise NotApplicable(
-                f"deep_lift has no rule for {called} attention: hold it, deep_lift(path='detached'), or use "
-                "integrated_gradients."
-            )
-        weights = function(self.reference + self.difference.detach())
-        return replace(self, reference=weights, difference=torch.zeros_like(weights))
+    def weights(self: D, mask: Bool[Tensor, "batch token"], function: Callable[[Tensor], Tensor]) -> D:
+        """What each energy's change has to do with that of each weight: the mean slope between the two."""
+        if self.attention_held:
+            weights = function(self.reference + self.difference.detach())
+            return replace(self, reference=weights, difference=torch.zeros_like(weights))
+        change: Tensor = _MeanSlope.apply(self.difference, self.reference, mask, function)  # type: ignore[no-untyped-call]
+        return replace(self, reference=function(self.reference), difference=change)
 
     def gated(self: D, gate: D, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> D:
         """Each factor's difference times the other's mean."""
@@ -237,6 +236,33 @@ class Difference(Signal):
             reference=times(gate.reference, self.reference),
             difference=times(mean_gate, self.difference) + times(gate.difference, mean_signal),
         )
+
+
+class _MeanSlope(torch.autograd.Function):
+    """f(reference + difference) − f(reference), as a linear map of the difference that has this value."""
+
+    @staticmethod
+    def forward(ctx: Any, difference: Tensor, reference: Tensor, mask: Tensor, function: Any) -> Tensor:
+        """The change itself."""
+        change: Tensor = function(reference + difference) - function(reference)
+        ctx.save_for_backward(difference, reference, mask, change)
+        ctx.function = function
+        return change
+
+    @staticmethod
+    def backward(ctx: Any, *given: Tensor) -> tuple[Tensor | None, ...]:
+        """The mean slope, plus the smallest matrix that makes it exact along the difference."""
+        difference, reference, mask, change = ctx.saved_tensors
+        slope = torch.zeros_like(difference)
+        for point in range(POINTS):
+            with torch.enable_grad():
+                at = (reference + (point + 0.5) / POINTS * difference).requires_grad_()
+                slope += torch.autograd.grad(ctx.function(at), at, given)[0] / POINTS
+        inside = torch.where(mask, difference, 0.0)
+        length = inside.square().sum(-1, keepdim=True)
+        missing = (given[0] * change).sum(-1, keepdim=True) - (slope * difference).sum(-1, keepdim=True)
+        share = torch.where(length > 0, missing / torch.where(length > 0, length, 1.0), 0.0)
+        return slope + share * inside, None, None, None
 
 
 def log_sum_exp(signal: Difference, mask: Bool[Tensor, "batch last"]) -> Float[Tensor, " batch"]:

@@ -97,10 +97,10 @@ class EnergyNetwork(AttentionNetwork):
         return self.normalise(self.energies(keys, query), mask)
 
     def replayed_weights(self, energies: AnySignal, mask: Bool[Tensor, "batch token"]) -> AnySignal:
-        """The weights of energies as a signal: lrp holds them, deep_lift has a rule for softmax alone."""
+        """The weights of energies as a signal."""
         if self.normaliser == "softmax":
             return energies.softmax(mask)
-        return energies.weights(lambda e: self.normalise(e, mask), self.normaliser)
+        return energies.weights(mask, lambda e: self.normalise(e, mask))
 
 
 class Attention(ABC):

@@ -17,11 +17,13 @@ def slow(choosing: list[float], effect: list[float], k: int) -> float:
     if n < 2:
         return math.nan
     k = max(1, min(k, n // 2))
-    chosen = sorted(range(n), key=lambda t: (-choosing[t], t))[:k]
+    edge = sorted(choosing, reverse=True)[k - 1]
+    above, tied = ([t for t in range(n) if test(choosing[t])] for test in (edge.__lt__, edge.__eq__))
+    held = sum(effect[t] for t in above) + (k - len(above)) * sum(effect[t] for t in tied) / len(tied)
     best, chance = sum(sorted(effect, reverse=True)[:k]), k / n * sum(effect)
     if best - chance <= 1e-12 * abs(best):
         return math.nan
-    return (sum(effect[t] for t in chosen) - chance) / (best - chance)
+    return (held - chance) / (best - chance)
 
 
 scores = st.lists(

@@ -24,14 +24,14 @@ def captured(
     """(Σ effect of the k tokens chosen − chance) / (the best k − chance): 1 is the best choice, 0 is a blind one.
 
     At most half of the tokens are chosen, so that the worst choice is no lower than −1. Chance is k/T of all
-    effect. Undefined (NaN) for one token and where every choice holds the same. Ties go to the lowest index.
+    effect. Undefined (NaN) for one token and where every choice holds the same. Equal tokens, such as those of sparse
+    attention without weight, hold what they do in expectation over all ways to break the tie.
     """
     effect = effect.double().where(mask, 0.0)
     lengths = mask.sum(-1).double()
-    order = choosing.double().masked_fill(~mask, -math.inf).argsort(dim=-1, descending=True, stable=True)
-    count = torch.clamp(lengths // 2, 1, k)
+    count = torch.clamp(lengths // 2, 1, k).long()
     within = torch.arange(mask.shape[-1], device=mask.device) < count[:, None]
-    chosen = effect.gather(-1, order).where(within, 0.0).sum(-1)
+    chosen = _held_by_top(choosing, effect, mask, count)
     best = effect.sort(-1, descending=True).values.where(within, 0.0).sum(-1)
     chance = effect.sum(-1) * count / lengths.clamp(min=1)
     room = best - chance
@@ -57,16 +57,26 @@ def held_share(
     every token is chosen, or every choice is as good.
     """
     mass = mass.double().where(mask, 0.0)
-    scores = choosing.double().masked_fill(~mask, -math.inf)
     lengths = mask.sum(-1)
-    last = (top - 1).clamp(min=0)[:, None]
-    edge = scores.sort(-1, descending=True).values.gather(-1, last)
-    above, tied = scores > edge, (scores == edge) & mask
-    left = top - above.sum(-1)
-    chosen = (mass * above).sum(-1) + left * (mass * tied).sum(-1) / tied.sum(-1).clamp(min=1)
+    chosen = _held_by_top(choosing, mass, mask, top)
     within = torch.arange(mask.shape[-1], device=mask.device) < top[:, None]
     best = mass.sort(-1, descending=True).values.where(within, 0.0).sum(-1)
     blind = mass.sum(-1) * top / lengths.clamp(min=1)
     room = best - blind
     defined = (top > 0) & (top < lengths) & (room > 1e-9 * best)
     return torch.where(defined, (chosen - blind) / room.where(defined, 1.0), math.nan)
+
+
+def _held_by_top(
+    choosing: Float[Tensor, "batch token"],
+    mass: Float[Tensor, "batch token"],
+    mask: Bool[Tensor, "batch token"],
+    top: Int[Tensor, " batch"],
+) -> Float[Tensor, " batch"]:
+    """The mass of the ``top`` highest tokens, in expectation over ties at the edge."""
+    scores = choosing.double().masked_fill(~mask, -math.inf)
+    last = (top - 1).clamp(min=0)[:, None]
+    edge = scores.sort(-1, descending=True).values.gather(-1, last)
+    above, tied = scores > edge, (scores == edge) & mask
+    left = top - above.sum(-1)
+    return (mass * above).sum(-1) + left * (mass * tied).sum(-1) / tied.sum(-1).clamp(min=1)

@@ -46,7 +46,10 @@ class StateErasure(Explainer):
 def erasure_effect(
     reading: Reading, weights: Float[Tensor, "batch token"], mask: Bool[Tensor, "batch token"]
 ) -> Float[Tensor, "batch token"]:
-    """TVD between rereading these weights and rereading them without state t; T alternatives, long texts in parts."""
+    """TVD between rereading these weights and rereading them without state t; T alternatives, long texts in parts.
+
+    Where all weight lies on state t, none is left, and an affine head is taken to be undecided between the classes.
+    """
     width = weights.shape[1]
     # Reread, not read: rounding between the two would drown the effect of states with little weight.
     whole = reading.reread(weights[:, None]).double().softmax(-1)

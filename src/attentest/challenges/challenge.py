@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.challenges.companions import Companion
+from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.batches import Batch
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
@@ -73,6 +74,8 @@ class Examination:
     donors: Callable[[np.ndarray], Batch] | None = None
     #: Which words follow which in all texts that are examined; None: in those of this batch.
     continuations: Continuations | None = None
+    #: The training split, for challenges that learn from it first; None: there is none.
+    training: TrainingTexts | None = None
     #: Where texts are written: the words, and the texts to write, one for each sentence of the batch.
     vocabulary: Vocabulary | None = None
     targets: pa.ListArray | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +13,7 @@ from attentest.challenges.challenge import Examination
 from attentest.measures.divergence import total_variation
 from attentest.measures.rounding import SINGLE
 
-__all__ = ["Reread", "reachable", "reread"]
+__all__ = ["Reread", "each_alone", "reachable", "reread"]
 
 #: Weights, or logits, that one rereading may hold.
 CELLS = 8_000_000
@@ -53,22 +54,28 @@ def reachable(examination: Examination) -> Float[Tensor, " batch"]:
     What is moved, over this, depends neither on the temperature of a model nor on a bias of its logits. NaN where no
     weights move anything.
     """
-    reading, mask = examination.reading, examination.mask
-    rows, width = mask.shape
+    mask = examination.mask
     lowest, highest = (torch.full_like(examination.logits, sign * torch.inf) for sign in (1, -1))
-    size = max(1, CELLS // max(1, rows * max(width, lowest.shape[-1])))
-    for part in torch.arange(width, device=mask.device).split(size):
-        if reading.token_logits is not None:
-            logits = reading.token_logits[:, part].double()
-        else:
-            alone = torch.nn.functional.one_hot(part, width).double()
-            logits = reading.reread(alone.expand(rows, -1, -1)).double()
+    for part, logits in each_alone(examination):
         ahead, real = _ahead(logits, examination), mask[:, part, None]
         lowest = torch.minimum(lowest, ahead.masked_fill(~real, torch.inf).amin(1))
         highest = torch.maximum(highest, ahead.masked_fill(~real, -torch.inf).amax(1))
     reach = (highest - lowest).amax(-1)
     floor = SINGLE * examination.logits.abs().amax(-1).clamp(min=1.0)
     return reach.where(reach > floor, torch.nan)
+
+
+def each_alone(examination: Examination) -> Iterator[tuple[Tensor, Float[Tensor, "batch part class"]]]:
+    """The logits with all weight on one item, for some of the items at a time, by their places; padding too."""
+    reading, mask = examination.reading, examination.mask
+    rows, width = mask.shape
+    size = max(1, CELLS // max(1, rows * max(width, reading.logits.shape[-1])))
+    for part in torch.arange(width, device=mask.device).split(size):
+        if reading.token_logits is not None:
+            yield part, reading.token_logits[:, part].double()
+        else:
+            alone = torch.nn.functional.one_hot(part, width).double()
+            yield part, reading.reread(alone.expand(rows, -1, -1)).double()
 
 
 def _ahead(logits: Float[Tensor, "batch *alternative class"], examination: Examination) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Any
 from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
 from attentest.challenges.instances.examine import Instances
+from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.steps import stepped
@@ -123,8 +124,15 @@ def _examiner(
         meaning=run.corpus.provenance.rationale,
         companions=beside,
         written=Texts(run.examined(), vocabulary) if writes else None,
+        training=_training(run, vocabulary),
         say=progress.say,
     )
+
+
+def _training(run: Run, vocabulary: Vocabulary) -> TrainingTexts | None:
+    """The training split, where there is one; it is encoded when a challenge asks for it."""
+    split = run.texts.splits.get("train")
+    return TrainingTexts(lambda: Encoded.of(split, vocabulary)) if split is not None and len(split) else None
 
 
 def _read(run: Run, model: Network, vocabulary: Vocabulary, progress: Progress) -> Split:

@@ -25,8 +25,9 @@ _KEY = b"attentest"
 FORMAT = 2
 #: What becomes of a column. "fraction": how many are true; "share": the mean of shares, both written in per cent;
 #: "ratio": the column's sum over the sum of ``against``; "bleu": of summed counts; "bleu_change": less the BLEU of
-#: ``against``.
-Statistic = Literal["mean", "share", "fraction", "ratio", "bleu", "bleu_change"]
+#: ``against``; "information": the mutual information of the labels in the column's lists and in those of ``against``;
+#: "whole": one number of a corpus, the same in every row, ``against`` its standard error.
+Statistic = Literal["mean", "share", "fraction", "ratio", "bleu", "bleu_change", "information", "whole"]
 
 
 @dataclass(frozen=True)

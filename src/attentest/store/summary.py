@@ -11,10 +11,14 @@ import pyarrow.compute as pc
 
 from attentest.measures.bleu import COUNTS, corpus_bleu
 from attentest.statistics.bootstrap import bootstrap_mean, bootstrap_of_sums
+from attentest.statistics.information import pointwise
 from attentest.statistics.intervals import Interval, piled, wilson, wilson_of_mean
 from attentest.store.findings import Findings, Measure
 
 __all__ = ["Estimate", "by_sentence", "estimate", "estimates_by_class", "sentences_of", "summarise"]
+
+#: So many standard errors on both sides hold 95 % of a normal distribution.
+NORMAL = 1.959964
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ def estimate(findings: Findings, measure: Measure | str, *, predicted: int | Non
         table = table.filter(pc.equal(table["predicted"], predicted))
     if measure.statistic in ("bleu", "bleu_change", "ratio"):
         return _of_sums(table, measure)
+    if measure.statistic in ("information", "whole"):
+        return (_information if measure.statistic == "information" else _whole)(table, measure)
     column = table[measure.column].cast(pa.float64())
     if "not_judged" in table.column_names:
         column = pc.if_else(pc.is_null(table["not_judged"]), column, None)
@@ -142,6 +148,29 @@ def _of_sums(table: pa.Table, measure: Measure) -> Estimate:
         sums = np.stack([np.bincount(text, column, texts) for column in sums.T], axis=1)
     value, low, high = bootstrap_of_sums(sums, _STATISTICS[measure.statistic])
     return Estimate(value, low, high, math.nan, rows, len(table) - rows, "bootstrap 95 %")
+
+
+def _information(table: pa.Table, measure: Measure) -> Estimate:
+    """The mutual information of two columns of labels: the mean over labels of its pointwise value, texts drawn."""
+    judged = table.filter(pc.is_null(table["not_judged"])) if "not_judged" in table.column_names else table
+    sizes = pc.list_value_length(judged[measure.column]).to_numpy()
+    labels = [pc.list_flatten(judged[column]).to_numpy() for column in (measure.column, measure.against)]
+    text = np.repeat(np.arange(len(judged)), sizes)
+    sums = np.stack([np.bincount(text, pointwise(*labels), len(judged)), sizes], axis=1)
+    value, low, high = bootstrap_of_sums(sums, _ratio)
+    return Estimate(value, low, high, math.nan, len(judged), len(table) - len(judged), "bootstrap 95 %")
+
+
+def _whole(table: pa.Table, measure: Measure) -> Estimate:
+    """One number of a corpus, with a normal interval where its standard error is known."""
+    judged = table.filter(pc.is_valid(table[measure.column]))
+    if not len(judged):
+        return Estimate(math.nan, math.nan, math.nan, math.nan, 0, len(table), "")
+    value = float(judged[measure.column][0].as_py())
+    error = judged[measure.against][0].as_py() if measure.against else None
+    reach = math.nan if error is None else NORMAL * error
+    counts = len(judged), len(table) - len(judged)
+    return Estimate(value, value - reach, value + reach, math.nan, *counts, "normal 95 %" if measure.against else "")
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 import torch
@@ -54,13 +56,18 @@ def test_a_token_predicts_what_the_model_does_with_all_weight_on_it(classes):
     assert (line.tone, line.estimate.judged) == ("context", judged)
 
 
-def test_it_is_asked_for_by_name_and_heads_that_are_not_affine_are_not_judged():
+def test_heads_that_are_not_affine_are_asked_again_with_each_token():
     assert "token_predictions" not in (*DEFAULT, *THOROUGH)
     split = made_up_pairs()
     model, encoded = pair_model("bilstm(hidden=6)", head="joint_tanh", split=split)
     batch = whole(encoded)
+    reading = model.read(batch)
+    batch = replace(batch, labels=reading.predicted)
     tokens = pa.concat_arrays(split.table["tokens"].chunks)
-    table = TokenPredictions().examine(Examination(model, batch, model.read(batch), 0, tokens))
-    assert set(table["not_judged"].to_pylist()) == {"the head is not affine"}
-    found = Findings("token_predictions", TokenPredictions().measures, table)
-    assert alone_line(found) is None
+    for i, row in enumerate(TokenPredictions().examine(Examination(model, batch, reading, 0, tokens)).to_pylist()):
+        places = reading.mask[i].nonzero()[:, 0].tolist()
+        states = torch.stack([reading.states[i, place] for place in places])
+        context = reading.states.new_zeros(len(batch), len(places), states.shape[-1])
+        context[i] = states
+        alone = reading.decode(context)[i].double().softmax(-1)[:, int(reading.predicted[i])]
+        assert row["mean"] == pytest.approx(float(alone.mean()), abs=1e-6)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, lists, numbers, reasons
+from attentest.challenges.rereading import each_alone
 from attentest.store.findings import Measure
 
 __all__ = ["BINS", "TokenPredictions"]
@@ -24,7 +24,7 @@ BINS = 20
 class TokenPredictions(Challenge):
     """The probability of the predicted class with all attention on one token, for every token.
 
-    An affine head sees Σ α_t z_t, so that softmax(z_t) is the prediction if all weight lay on token t. Where most
+    Of an affine head, which sees Σ α_t z_t, it is softmax(z_t); any other is asked again with each token. Where most
     tokens alone predict as the text does, it hardly matters where the weight lies. As in the paper, only texts that
     are predicted rightly are judged. The paper does not say over what it averages: `per_token` is the mean over all
     tokens, `per_text` the mean over texts of their means. A model that is less sure has lower probabilities
@@ -47,17 +47,15 @@ class TokenPredictions(Challenge):
         )
 
     def examine(self, examination: Examination) -> pa.Table:
-        """The predicted class's probability at every token; nothing is read again."""
-        z, mask = examination.reading.token_logits, examination.mask
-        predicted, lengths = examination.reading.predicted, examination.lengths
+        """The predicted class's probability with all weight on each token."""
+        mask, predicted, lengths = examination.mask, examination.reading.predicted, examination.lengths
         wrong = (predicted != examination.batch.labels).cpu().numpy()
-        opaque = np.full(len(wrong), z is None)
-        judged = ~(wrong | opaque)
-        alone = torch.zeros_like(examination.weights)
-        deciding = torch.zeros_like(mask)
-        if z is not None:
-            alone = z.double().softmax(-1).gather(-1, predicted[:, None, None].expand(*mask.shape, 1))[..., 0]
-            deciding = z.argmax(-1) == predicted[:, None]
+        judged = ~wrong
+        alone, deciding = torch.zeros_like(examination.weights), torch.zeros_like(mask)
+        for part, logits in each_alone(examination):
+            place = predicted[:, None, None].expand(len(mask), len(part), 1)
+            alone[:, part] = logits.softmax(-1).gather(-1, place)[..., 0]
+            deciding[:, part] = logits.argmax(-1) == predicted[:, None]
         total = alone.where(mask, 0.0).sum(-1)
         return pa.table(
             {
@@ -68,7 +66,7 @@ class TokenPredictions(Challenge):
                 "deciding": numbers((deciding & mask).sum(-1) / lengths, judged),
                 "probability": numbers(examination.probabilities.gather(-1, predicted[:, None])[:, 0], judged),
                 "histogram": lists(_histogram(alone, mask), judged),
-                "not_judged": reasons((opaque, "the head is not affine"), (wrong, "predicted wrongly")),
+                "not_judged": reasons((wrong, "predicted wrongly")),
             }
         )
 

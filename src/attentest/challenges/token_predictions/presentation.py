@@ -67,8 +67,8 @@ PRESENTATION = Presentation(
         Column("histogram", "list of int32", "how many tokens' probabilities lie in each of 20 bins from 0 to 1"),
     ),
     notes=(
-        "Only texts that are predicted rightly are judged, and only of models whose head is affine. The tokens' "
-        "own probabilities follow from `token_logits` of `instances`."
+        "Only texts that are predicted rightly are judged. Where the head is affine, the tokens' own probabilities "
+        "follow from `token_logits` of `instances`."
     ),
     lines=(lambda found, results: alone_line(found, results.wording),),
     figures=_figures,

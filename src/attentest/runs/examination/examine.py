@@ -14,6 +14,7 @@ import torch
 
 from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
+from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
 from attentest.models.subject import Subject
@@ -49,16 +50,17 @@ def examiner_of(
     meaning: str = "",
     companions: Mapping[Companion, Subject] | None = None,
     written: Texts | None = None,
+    training: TrainingTexts | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Examiner:
     """What puts the challenges to a subject on the texts of a split.
 
     ``meaning`` says what the split's marks are: planted, human, or nothing; ``companions`` are the other models that
     the challenges compare the subject with. Where texts are ``written``, the rows of the split are steps, all of a text
-    in one batch; a challenge of texts gives rows of texts.
+    in one batch; a challenge of texts gives rows of texts. Challenges may learn from the ``training`` texts first.
     """
     limit, others = BatchLimit(subject, encoded), companions or {}
-    return Examiner(subject, split, encoded, challenges, limit, seed, meaning, others, written, say)
+    return Examiner(subject, split, encoded, challenges, limit, seed, meaning, others, written, say, training)
 
 
 def examine(

@@ -15,6 +15,7 @@ import torch
 
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.companions import Companion
+from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.rationales import Annotators, Rationales
@@ -70,6 +71,7 @@ class Examiner:
     companions: Mapping[Companion, Subject]
     written: Texts | None
     say: Callable[[str], None]
+    training: TrainingTexts | None = None
     failed: dict[str, Exception] = field(default_factory=dict)
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -146,6 +148,7 @@ class Examiner:
             companions=self.companions,
             donors=self.encoded.batch,
             continuations=self._continuations,
+            training=self.training,
             vocabulary=None if written is None else written.vocabulary,
             targets=None if written is None else written.targets(batch),
         )

@@ -1,0 +1,1 @@
+"""Mutual information: how much do the states still say about their words?"""

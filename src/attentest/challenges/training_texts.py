@@ -1,0 +1,31 @@
+"""The training split, for challenges that learn something from it before their first batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from attentest.data.batches import Encoded
+
+__all__ = ["TrainingTexts"]
+
+Learned = TypeVar("Learned")
+
+
+@dataclass
+class TrainingTexts:
+    """The texts of the training split in the model's words, made when they are asked for."""
+
+    encode: Callable[[], Encoded]
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def learned(self, by: Hashable, learn: Callable[[Encoded], Learned]) -> Learned:
+        """What ``learn`` makes of the texts: once for every asker, whichever batch comes first."""
+        with self._lock:
+            if by not in self._learned:
+                self._learned[by] = learn(self.encode())
+            found: Learned = self._learned[by]
+            return found

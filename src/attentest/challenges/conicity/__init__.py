@@ -1,0 +1,1 @@
+"""Conicity: do all states of a text point the same way?"""

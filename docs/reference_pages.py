@@ -168,6 +168,7 @@ FACTS = {
 STATISTICS = {
     **{"mean": "mean", "share": "mean share", "fraction": "share", "ratio": "ratio of sums"},
     **{"bleu": "BLEU of sums", "bleu_change": "difference of BLEU"},
+    **{"information": "mutual information", "whole": "one number of the corpus"},
 }
 
 

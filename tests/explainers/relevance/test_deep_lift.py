@@ -23,6 +23,7 @@ from attentest.models.parts.encoders import ENCODERS
 ENCODER_TEXTS = (
     "bilstm(hidden=6)",
     "bilstm(hidden=5, layers=2, skip='residual')",
+    "orthogonal_lstm(hidden=6)",
     "convolution(filters=3)",
     "average(hidden=8)",
     "average(hidden=8, activation='tanh')",
@@ -103,7 +104,13 @@ def hand_back(output: Node) -> None:
             parent.multiplier += share * node.multiplier
 
 
-def lstm(x: list[list[Node]], weights: dict[str, np.ndarray], direction: str) -> list[list[Node]]:
+def orthogonal(raw: list[Node], before: list[Node]) -> list[Node]:
+    inverse = total([n * n for n in before]).through(lambda v: 1 / v)
+    along = total([a * b for a, b in zip(raw, before, strict=True)]) * inverse
+    return [a + (along * b).times(-1.0) for a, b in zip(raw, before, strict=True)]
+
+
+def lstm(x: list[list[Node]], weights: dict[str, np.ndarray], direction: str, *, apart: bool = False):
     into, recurrent = weights[f"{direction}.weight_ih_l0"], weights[f"{direction}.weight_hh_l0"]
     bias = weights[f"{direction}.bias_ih_l0"] + weights[f"{direction}.bias_hh_l0"]
     size = recurrent.shape[1]
@@ -116,6 +123,8 @@ def lstm(x: list[list[Node]], weights: dict[str, np.ndarray], direction: str) ->
         g = [n.through(math.tanh) for n in g]
         c = [a * b + d * e for a, b, d, e in zip(f, c, i, g, strict=True)]
         h = [gate * cell.through(math.tanh) for gate, cell in zip(o, c, strict=True)]
+        if apart and states:
+            h = orthogonal(h, [total(list(ns)) for ns in zip(*states, strict=True)])
         states.append(h)
     return states
 
@@ -129,6 +138,8 @@ def literal(model, x: np.ndarray, reference: np.ndarray, real: np.ndarray, targe
         layer = part["encoder"]["linear.weight"], part["encoder"]["linear.bias"]
         function = math.tanh if model.encoder.activation is torch.tanh else (lambda v: max(v, 0.0))
         states = [[n.through(function) for n in affine(word, *layer)] for word in words]
+    elif "leftward.weight_ih_l0" not in part["encoder"]:
+        states = lstm(words, part["encoder"], "rightward", apart=True)
     else:
         there, back = lstm(words, part["encoder"], "rightward"), lstm(words[::-1], part["encoder"], "leftward")
         states = [a + b for a, b in zip(there, back[::-1], strict=True)]
@@ -147,7 +158,10 @@ def literal(model, x: np.ndarray, reference: np.ndarray, real: np.ndarray, targe
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("encoder", ["bilstm(hidden=3)", "average(hidden=4)", "average(hidden=4, activation='tanh')"])
+@pytest.mark.parametrize(
+    "encoder",
+    ["bilstm(hidden=3)", "orthogonal_lstm(hidden=3)", "average(hidden=4)", "average(hidden=4, activation='tanh')"],
+)
 def test_deep_lift_equals_a_graph_of_single_numbers(encoder, classes):
     model, _, batch, reading = made(encoder, classes, embedding=4, high=6)
     for kind in ("zero", "mask"):
@@ -200,7 +214,7 @@ def captums(module: nn.Module, given: torch.Tensor, absent: torch.Tensor, target
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("encoder", ENCODER_TEXTS[2:])
+@pytest.mark.parametrize("encoder", ENCODER_TEXTS[3:])
 def test_without_products_deep_lift_equals_captums(encoder, classes):
     model, _, batch, reading = made(encoder, classes, "uniform")
     given = model.embed(batch).detach()

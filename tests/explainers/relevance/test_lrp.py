@@ -22,6 +22,7 @@ ENCODER_TEXTS = (
     "bilstm(hidden=4, layers=2)",
     "bilstm(hidden=4, skip='concat')",
     "bilstm(hidden=5, layers=2, skip='residual')",
+    "orthogonal_lstm(hidden=6)",
     "convolution(filters=3, widths=(1, 3, 5))",
     "average(hidden=8)",
     "average(hidden=8, activation='tanh')",
@@ -98,6 +99,7 @@ class Literal:
         weights = {k: v.double().numpy() for k, v in network.state_dict().items()}
         known = {
             "BiLSTMNetwork": self.bilstm,
+            "OrthogonalNetwork": self.orthogonal,
             "ConvolutionNetwork": self.convolution,
             "AverageNetwork": self.average,
         }
@@ -132,24 +134,32 @@ class Literal:
         back = self.lstm(x[::-1], of_states[::-1, size:], weights, "leftward")
         return there + back[::-1]
 
-    def lstm(self, x, of_states, weights, direction):
+    def orthogonal(self, x, of_states, weights):
+        return self.lstm(x, of_states, weights, "rightward", orthogonal=True)
+
+    def lstm(self, x, of_states, weights, direction, orthogonal=False):
         into, recurrent = weights[f"{direction}.weight_ih_l0"], weights[f"{direction}.weight_hh_l0"]
         bias = weights[f"{direction}.bias_ih_l0"] + weights[f"{direction}.bias_hh_l0"]
         length, size = len(x), recurrent.shape[1]
         h, c = np.zeros((length + 1, size)), np.zeros((length + 1, size))  # the last row is the state before the first
-        f_c, i_g = np.zeros((length, size)), np.zeros((length, size))
+        f_c, i_g, raw = (np.zeros((length, size)) for _ in range(3))
+        keeps = np.tile(np.eye(size), (length, 1, 1))
         for t in range(length):
             i, f, g, o = np.split(into @ x[t] + recurrent @ h[t - 1] + bias, 4)
             i, f, o = (1 / (1 + np.exp(-v)) for v in (i, f, o))
             f_c[t], i_g[t] = f * c[t - 1], i * np.tanh(g)
             c[t] = f_c[t] + i_g[t]
-            h[t] = o * np.tanh(c[t])
+            raw[t] = h[t] = o * np.tanh(c[t])
+            if orthogonal and t:
+                before = h[:t].sum(0)
+                keeps[t] -= np.outer(before, before) / (before @ before)
+                h[t] = keeps[t] @ raw[t]
         cell = slice(2 * size, 3 * size)
         layer = np.concatenate([into[cell].T, recurrent[cell].T])
         of_h, of_c, of_x = np.zeros((length + 1, size)), np.zeros((length + 1, size)), np.zeros_like(x)
         of_h[:length] += of_states
         for t in reversed(range(length)):
-            of_c[t] += of_h[t]
+            of_c[t] += self.linear(raw[t], keeps[t], np.zeros(size), of_h[t]) if orthogonal and t else of_h[t]
             of_g = np.zeros(size)
             for d in range(size):
                 of_c[t - 1, d], of_g[d] = self.linear(

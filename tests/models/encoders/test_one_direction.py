@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.certificates import delete_literally
 from attentest.explainers.explainer import margin
@@ -205,8 +205,9 @@ def test_texts_of_sentences_can_be_reread_and_deleted_from(encoder, site):
             assert torch.allclose(fast[row, : len(slow)][there].double(), slow[there], atol=5e-6)
 
 
-def test_a_replay_of_an_lstm_has_the_values_of_the_network():
-    model, encoded, _ = model_of("lstm(hidden=6)", classes=3)
+@pytest.mark.parametrize("encoder", TEXTS)
+def test_a_replay_has_the_values_of_the_network(encoder):
+    model, encoded, _ = model_of(encoder, classes=3)
     exact, batch = model.double(), whole(encoded)
     x = exact.embed(batch).detach()
     reference, leaves = torch.randn_like(x), torch.ones(len(batch), dtype=torch.float64)
@@ -217,15 +218,6 @@ def test_a_replay_of_an_lstm_has_the_values_of_the_network():
     assert torch.allclose(relevance.replayed, expected, atol=1e-9)
     assert torch.allclose(difference.reference, other, atol=1e-9)
     assert torch.allclose(difference.reference + difference.difference, expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("explainer", ["lrp", "deep_lift"])
-def test_orthogonal_states_have_no_replay_and_say_so_in_one_line(explainer):
-    model, encoded, _ = model_of("orthogonal_lstm(hidden=6)")
-    batch = whole(encoded)
-    with pytest.raises(NotApplicable, match="has no replay, which lrp and deep_lift need") as error:
-        EXPLAINERS.parse(explainer).explain(model, batch, model.read(batch))
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("encoder", TEXTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -16,7 +16,7 @@ from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
 from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
 from attentest.models.parts.stacked import SKIPS, SkipNetwork, StackedNetwork
 
-__all__ = ["LSTM", "BiLSTM", "BiLSTMNetwork", "Cell", "LSTMNetwork", "last_states"]
+__all__ = ["LSTM", "BiLSTM", "BiLSTMNetwork", "Cell", "LSTMNetwork", "last_states", "replayed"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class BiLSTMNetwork(BidirectionalNetwork):
 
     def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
         """Of states and cells."""
-        return _replayed(side, embeddings)
+        return replayed(side, embeddings)
 
 
 class LSTMNetwork(EncoderNetwork):
@@ -129,7 +129,7 @@ class LSTMNetwork(EncoderNetwork):
 
     def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
         """Step by step."""
-        return _replayed(self.rightward, embeddings)
+        return replayed(self.rightward, embeddings)
 
 
 def last_states(
@@ -139,8 +139,13 @@ def last_states(
     return states[torch.arange(len(lengths), device=lengths.device), lengths - 1]
 
 
-def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
-    """The states of a one-directional LSTM: c = f·c + i·g and h = o·tanh c, where f, i and o are gates."""
+def replayed(
+    lstm: nn.RNNBase, embeddings: AnySignal, beside: Callable[[AnySignal, AnySignal], AnySignal] | None = None
+) -> AnySignal:
+    """The states of a one-directional LSTM: c = f·c + i·g and h = o·tanh c, where f, i and o are gates.
+
+    ``beside`` makes the state of what comes out of this and the sum of the states before.
+    """
     size = lstm.hidden_size
     into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
     rows = torch.arange(4 * size, device=into.device).view(4, size)
@@ -150,7 +155,8 @@ def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
     to_gates = embeddings.map(lambda x: x @ into_gates).apart(lambda x: x.unbind(1))
     to_cell = embeddings.map(lambda x: x @ into_cell).apart(lambda x: x.unbind(1))
     h = c = embeddings.map(lambda x: x.new_zeros(len(x), size))
-    states = []
+    states: list[AnySignal] = []
+    before: AnySignal | None = None
     for x_gates, x_cell in zip(to_gates, to_cell, strict=True):
         i, f, o = (
             (x_gates + h.map(lambda s: s @ gates_from))
@@ -160,6 +166,9 @@ def _replayed(lstm: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
         g = (x_cell + h.map(lambda s: s @ cell_from)).settled(cell_bias).activated(torch.tanh)
         c = (c.gated(f) + g.gated(i)).settled()
         h = c.activated(torch.tanh).gated(o)
+        if beside is not None:
+            h = h if before is None else beside(h, before)
+            before = h if before is None else before + h
         states.append(h)
     return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
 

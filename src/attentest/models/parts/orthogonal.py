@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
-from attentest.models.parts.lstm import last_states
+from attentest.models.parts.lstm import last_states, replayed
 
 __all__ = ["OrthogonalLSTM", "OrthogonalNetwork"]
 
@@ -63,6 +64,10 @@ class OrthogonalNetwork(EncoderNetwork):
         """The last state."""
         return last_states(states, lengths)
 
+    def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
+        """Step by step; the direction that a state loses is a gate."""
+        return replayed(self.rightward, embeddings, _replayed)
+
 
 def _gates_first(weights: Tensor) -> Tensor:
     """In, forget, out, cell: the gates side by side, so that one sigmoid serves all."""
@@ -77,6 +82,22 @@ def _orthogonal(
 
     That is zero at the first position. Later it is not: the squared length of a sum of such states never falls.
     """
-    along, squared = ((of * before).sum(-1, keepdim=True) for of in (states, before))
-    least = torch.finfo(states.dtype).eps ** 2
-    return torch.addcmul(states, along / squared.clamp(min=least), before, value=-1.0)
+    along, squared = _dot(states, before), _dot(before, before)
+    return torch.addcmul(states, along * _inverse(squared), before, value=-1.0)
+
+
+def _replayed(states: AnySignal, before: AnySignal) -> AnySignal:
+    """The same as a signal."""
+    squared = before.gated(before, _dot)
+    inverse = squared.gate(torch.zeros(()), _inverse)
+    along = states.gated(before, _dot).gated(inverse)
+    return (states + along.gated(before).map(torch.neg)).settled()
+
+
+def _dot(one: Tensor, other: Tensor) -> Float[Tensor, "batch 1"]:
+    return (one * other).sum(-1, keepdim=True)
+
+
+def _inverse(squared: Tensor) -> Tensor:
+    """1/(v·v), kept finite where there is no direction to speak of."""
+    return squared.clamp(min=torch.finfo(squared.dtype).eps ** 2).reciprocal()

@@ -182,7 +182,7 @@ class Options:
     )
     attention: str = _part(
         "additive",
-        "additive, dot, uniform or random; Luong's are 'dot(scaled=False, mapped=False)' and, general, "
+        "additive, dot, structured, uniform or random; Luong's are 'dot(scaled=False, mapped=False)' and, general, "
         "'dot(scaled=False)'; init='normal' draws dot's learned query from N(0, 1), and normaliser='sparsemax' or "
         "'entmax15' gives many words exactly nothing.",
         check="attentest.models.parts.attention:ATTENTIONS",

@@ -12,6 +12,7 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination, ragged
+from attentest.challenges.parts_of_speech.tagger import MISSING, missing
 from attentest.errors import InputError
 from attentest.measures.human_agreement import Annotations
 from attentest.models.capabilities import Layered
@@ -27,6 +28,7 @@ WHY_NOT = (
     dict.fromkeys(("bleu", "layers_bleu", "alignment"), "this is for models that write texts")
     | {"layers": f"this is for {Layered.called}"}
     | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
+    | ({"parts_of_speech": MISSING} if missing() else {})
 )
 
 
@@ -80,7 +82,7 @@ def test_every_challenge_answers_for_every_instance_or_says_why_not(name, classe
     for measure in (m for m in challenge.measures if not m.column.startswith(("query_", "on_words"))):
         assert measure.column in table.column_names
         assert set(measure.where) <= set(table.column_names)
-    if name not in ("instances", "rationale", "certificates", "token_predictions"):
+    if name not in ("instances", "rationale", "certificates", "token_predictions", "parts_of_speech"):
         for row in rows(table):
             assert (row["not_judged"] is not None) >= (examined.lengths[row["row"]].item() < 2)
 

@@ -12,6 +12,7 @@ from tests.support.hierarchy import hierarchical, texts
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
+from attentest.challenges.parts_of_speech.tagger import missing
 from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
@@ -32,10 +33,16 @@ SMALL = {
 }
 OF_TRANSLATIONS = ("bleu", "layers_bleu", "alignment")
 OF_CHECKPOINTS = ("layers", "heads", "knockout", "joint_adversary")
+NOT_HERE = ("parts_of_speech",) if missing() else ()
+#: What says nothing of sentences, and why.
+OF_WORDS = {
+    "mutual_information": "tokens do not have one state each",
+    "parts_of_speech": "attention weighs sentences, not words",
+}
 ALONE = [
     SMALL.get(name, name)
     for name in CHALLENGES
-    if name not in (*OF_TRANSLATIONS, *OF_CHECKPOINTS) and not CHALLENGES.parse(name).companions
+    if name not in (*OF_TRANSLATIONS, *OF_CHECKPOINTS, *NOT_HERE) and not CHALLENGES.parse(name).companions
 ]
 
 
@@ -74,8 +81,8 @@ def test_every_challenge_answers_at_both_sites_for_every_text_or_says_why_not(ch
     assert set(found["id"].to_pylist()) == set(split.ids)
     columns = [measure.column for measure in CHALLENGES.parse(challenge).measures]
     judged = found.filter(found["not_judged"].is_null())
-    if challenge.startswith("mutual_information") and site == "sentence":
-        assert set(found["not_judged"].to_pylist()) == {"tokens do not have one state each"}
+    if site == "sentence" and (why := OF_WORDS.get(challenge.partition("(")[0])):
+        assert set(found["not_judged"].to_pylist()) == {why}
         return
     assert judged.num_rows > 0
     # There is one text, so that nothing is asked of it.

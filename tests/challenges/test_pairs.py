@@ -10,6 +10,7 @@ from tests.support.pairs import made_up_pairs, pair_model
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
+from attentest.challenges.parts_of_speech.tagger import MISSING, missing
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.measures.chance import uniforms
@@ -23,6 +24,7 @@ WHY_NOT = (
     dict.fromkeys(("bleu", "layers_bleu", "alignment"), "this is for models that write texts")
     | {"layers": f"this is for {Layered.called}"}
     | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
+    | ({"parts_of_speech": MISSING} if missing() else {})
 )
 
 

@@ -1,0 +1,1 @@
+"""Parts of speech: on which kinds of words does attention lie?"""

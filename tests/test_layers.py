@@ -28,6 +28,7 @@ LAYERS = [
     {"report"},
     {"papers of their own"},
     {"auditing", "catalogue", "explaining"},
+    {"explorer"},
     {"testing"},
     {"cli"},
     {"__main__"},

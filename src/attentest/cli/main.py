@@ -21,6 +21,7 @@ from attentest.cli.claims import claims
 from attentest.cli.corpora import corpora_app
 from attentest.cli.example import example
 from attentest.cli.explain import explain
+from attentest.cli.explore import explore
 from attentest.cli.fine_tune import fine_tune
 from attentest.cli.options import Grouped
 from attentest.cli.scores import scores_app
@@ -49,6 +50,7 @@ app.command("show")(look.show)
 app.command("check")(check)
 app.command("list")(look.list_)
 app.command("explain")(explain)
+app.command("explore")(explore)
 app.command("example")(example)
 app.command("reproduce")(reproduce)
 app.command("claims")(claims)

@@ -8,7 +8,7 @@ column ``sentence`` says which sentence each belongs to: intervals draw whole se
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -133,12 +133,13 @@ def described(path: Path, schema: pa.Schema) -> Description:
     return Description(about["challenge"], measures, about["parameters"])
 
 
-def read_findings(path: Path) -> Findings:
-    """Findings from a Parquet file, with page checksums verified."""
+def read_findings(path: Path, without: Sequence[str] = ()) -> Findings:
+    """Findings from a Parquet file, with page checksums verified; columns may be left out."""
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
         about = described(path, file.schema_arrow)
-        return Findings(about.challenge, about.measures, file.read(), about.parameters)
+        kept = [name for name in file.schema_arrow.names if name not in without] if without else None
+        return Findings(about.challenge, about.measures, file.read(columns=kept), about.parameters)
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StorageError(

@@ -1,0 +1,1 @@
+"""What pages show, as plain values from findings; no torch."""

@@ -1,0 +1,263 @@
+"""Texts of a run: pages of them, in any order, and one with all that was found of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attentest.challenges.importance.presentation import GRADES, grade_by_text
+from attentest.errors import InputError, UnknownName
+from attentest.explorer.data.files import RunFiles
+from attentest.explorer.data.plots import plot_of
+from attentest.presentation.text import visible
+from attentest.store.findings import Findings
+from attentest.tasks import wording_of
+
+__all__ = ["PAGE", "grades", "page_of_texts", "text_of"]
+
+Row = dict[str, Any]
+#: Texts of a page, the most that may be asked for, tokens and characters of an excerpt.
+PAGE, MOST, EXCERPT, CHARACTERS = 50, 200, 40, 240
+#: Columns of instances with a list for every text that are no explainer's scores.
+NOT_SCORES = ("probabilities", "tokens", "attention", "token_logits", "rationale", "second")
+TONES = ("", *GRADES)
+
+
+def grades(run: RunFiles) -> np.ndarray:
+    """Every text's grade, as a place in ``TONES``; 0 where it has none."""
+    return run.kept("grades", lambda: _grades(run))
+
+
+def _grades(run: RunFiles) -> np.ndarray:
+    out = np.zeros(run.texts, dtype=np.int8)
+    if not run.has("importance", "held", "explainer", "erasure"):
+        return out
+    table = run.columns("importance", "id", "explainer", "erasure", "held")
+    table = table.filter(pc.equal(table["explainer"].cast(pa.string()), "attention"))
+    table = table.set_column(table.column_names.index("erasure"), "erasure", table["erasure"].cast(pa.string()))
+    table = table.set_column(table.column_names.index("explainer"), "explainer", table["explainer"].cast(pa.string()))
+    about = run.about("importance")
+    found = grade_by_text(Findings(about.challenge, about.measures, table, about.parameters))
+    if found:
+        place = pc.index_in(pa.array(list(found)), run.ids().combine_chunks()).to_numpy(zero_copy_only=False)
+        out[place.astype(np.int64)] = [TONES.index(tone) for tone in found.values()]
+    return out
+
+
+def page_of_texts(run: RunFiles, asked: Mapping[str, str]) -> Row:
+    """A page of texts: by their rows, by what a plot shows of them, or all, in the order of ``sort``."""
+    rows = _selected(run, asked)
+    rows, sort = _sorted(run, rows, asked.get("sort", ""))
+    size = _whole(asked, "size", PAGE, 1, MOST)
+    pages = max(1, -(-len(rows) // size))
+    page = _whole(asked, "page", 1, 1, max(pages, 1))
+    shown = rows[(page - 1) * size : page * size]
+    return {
+        "rows": _excerpts(run, shown.tolist()),
+        "total": len(rows),
+        "texts": run.texts,
+        "page": page,
+        "pages": pages,
+        "size": size,
+        "sort": sort,
+        "sorts": _sorts(run),
+        "classes": run.classes,
+        "unit": wording_of(run.fields).unit,
+    }
+
+
+def _whole(asked: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    """A whole number of the address within bounds."""
+    text = asked.get(name) or str(default)
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < low:
+        raise InputError(f"{name}={text[:40]!r} must be a whole number from {low}.")
+    return min(int(text), high)
+
+
+def _selected(run: RunFiles, asked: Mapping[str, str]) -> np.ndarray:
+    """Which texts are asked for, by row."""
+    rows: np.ndarray = np.arange(run.texts)
+    if asked.get("rows"):
+        named = asked["rows"].split(",")
+        if len(named) > 5_000 or not all(text.isascii() and text.isdigit() and len(text) < 10 for text in named):
+            raise InputError("rows must be at most 5,000 whole numbers with commas between, as rows=1,2,3.")
+        rows = np.array(list(dict.fromkeys(run.check_row(int(text)) for text in named)), dtype=np.int64)
+    if asked.get("plot"):
+        x, y, _ = plot_of(run, asked["plot"]).values(run)
+        inside = np.isfinite(x[rows]) & np.isfinite(y[rows])
+        for values, low, high in ((x, "x0", "x1"), (y, "y0", "y1")):
+            inside &= (values[rows] >= _number(asked, low, -np.inf)) & (values[rows] <= _number(asked, high, np.inf))
+        rows = rows[inside]
+    if asked.get("from") or asked.get("to"):
+        values = _key(run, (asked.get("by") or asked.get("sort") or "row").removeprefix("-"))[rows]
+        rows = rows[(values >= _number(asked, "from", -np.inf)) & (values <= _number(asked, "to", np.inf))]
+    if asked.get("grade"):
+        if asked["grade"] not in GRADES:
+            raise UnknownName("grade", asked["grade"][:40], GRADES)
+        rows = rows[grades(run)[rows] == TONES.index(asked["grade"])]
+    for name in ("predicted", "label"):
+        if asked.get(name):
+            rows = rows[run.numbers("instances", name)[rows] == _number(asked, name, 0)]
+    return rows
+
+
+def _number(asked: Mapping[str, str], name: str, default: float) -> float:
+    text = asked.get(name)
+    if not text:
+        return default
+    try:
+        found = float(text)
+    except ValueError:
+        found = np.nan
+    if np.isnan(found):
+        raise InputError(f"{name}={text[:40]!r} must be a number.")
+    return found
+
+
+#: Orders by a number of another challenge: its name in the address, the challenge and the column.
+OTHERS = {
+    "adversary": ("adversary", "lower"),
+    "permutation": ("permutation", "median_change"),
+    "uniform": ("uniform", "change"),
+}
+
+
+def _sorts(run: RunFiles) -> list[str]:
+    own = [name for name in ("confidence", "max_attention", "label", "predicted") if run.has("instances", name)]
+    others = [name for name, (challenge, column) in OTHERS.items() if run.has(challenge, column)]
+    return ["row", *own, *(["grade"] if run.has("importance", "held") else []), *others]
+
+
+def _key(run: RunFiles, name: str) -> np.ndarray:
+    """The number that texts are ordered by."""
+    if name not in _sorts(run):
+        raise UnknownName("order of texts", name[:40], _sorts(run))
+    if name == "row":
+        return np.arange(run.texts, dtype=np.float64)
+    if name == "grade":
+        return np.where(grades(run) == 0, np.nan, grades(run).astype(np.float64))
+    return run.numbers(*OTHERS.get(name, ("instances", name)))
+
+
+def _sorted(run: RunFiles, rows: np.ndarray, sort: str) -> tuple[np.ndarray, str]:
+    """The rows in order, those without a number last; a minus turns it round. Rows that were named keep their order."""
+    if not sort:
+        return rows, ""
+    keys = _key(run, sort.removeprefix("-"))[rows]
+    return rows[np.argsort(-keys if sort.startswith("-") else keys, kind="stable")], sort
+
+
+def _excerpts(run: RunFiles, rows: Sequence[int]) -> list[Row]:
+    names = {*run.schema("instances").names}
+    wanted = [
+        c for c in ("id", "tokens", "label", "predicted", "confidence", "word", "written", "sentence") if c in names
+    ]
+    found = run.take("instances", rows, wanted).to_pylist()
+    tones = grades(run)
+    return [
+        {
+            "row": row,
+            "id": text["id"],
+            "excerpt": _excerpt(text.get("tokens")),
+            "label": text.get("label"),
+            "predicted": text.get("predicted"),
+            "confidence": text.get("confidence"),
+            "word": text.get("word"),
+            "written": text.get("written"),
+            "grade": GRADES.get(TONES[tones[row]]),
+            "tone": TONES[tones[row]] or None,
+        }
+        for row, text in zip(rows, found, strict=True)
+    ]
+
+
+def _excerpt(tokens: Sequence[str] | None) -> str:
+    if tokens is None:
+        return ""
+    more = " …" if len(tokens) > EXCERPT else ""
+    return visible(" ".join(tokens[:EXCERPT]), CHARACTERS) + more
+
+
+def text_of(run: RunFiles, row: int) -> Row:
+    """One text with all that was found of it; what findings do not hold is null."""
+    run.check_row(row)
+    text: Row = run.take("instances", [row]).to_pylist()[0]
+    schema, wording = run.schema("instances"), wording_of(run.fields)
+    scores = [
+        field.name
+        for field in schema
+        if pa.types.is_list(field.type) and field.name not in NOT_SCORES and not field.name.startswith("second_")
+    ]
+    tone = TONES[grades(run)[row]]
+    attack = _one(run, "adversary", row)
+    return {
+        "run": run.id,
+        "row": row,
+        "texts": run.texts,
+        "id": text["id"],
+        "tokens": text.get("tokens"),
+        "second": text.get("second"),
+        "label": text.get("label"),
+        "predicted": text.get("predicted"),
+        "word": text.get("word"),
+        "written": text.get("written"),
+        "classes": run.classes,
+        "confidence": text.get("confidence"),
+        "probabilities": text.get("probabilities"),
+        "attention": text.get("attention"),
+        "explainers": {name: text[name] for name in scores if text[name] is not None},
+        "token_logits": text.get("token_logits"),
+        "affine": text.get("token_logits") is not None,
+        "on_words": text.get("on_words"),
+        "rationale": text.get("rationale"),
+        "grade": GRADES.get(tone),
+        "tone": tone or None,
+        "adversary": _adversary(attack),
+        "epsilon": run.about("adversary").parameters.get("epsilon") if run.has("adversary") else 0.01,
+        "flip_set": _flip_set(run, row),
+        "uniform": _only(_one(run, "uniform", row), "change", "flipped", "decided", "not_judged"),
+        "permutation": _only(
+            _one(run, "permutation", row), "median_change", "largest_change", "flips", "draws", "not_judged"
+        ),
+        "item": wording.item,
+        "unit": wording.unit,
+        "not_judged": text.get("not_judged"),
+    }
+
+
+def _one(run: RunFiles, challenge: str, row: int) -> Row | None:
+    """The row of a challenge that has one for each text."""
+    if not run.has(challenge):
+        return None
+    found: list[Row] = run.of_texts(challenge, [row]).to_pylist()
+    return found[0] if len(found) == 1 else None
+
+
+def _only(found: Row | None, *names: str) -> Row | None:
+    return None if found is None else {name: found.get(name) for name in names}
+
+
+def _adversary(found: Row | None) -> Row | None:
+    if found is None or found.get("lower") is None:
+        return None
+    return {
+        "weights": found.get("adversarial_attention"),
+        "jsd": found["lower"],
+        "upper": found.get("upper"),
+        "certified": found.get("certified"),
+        "tvd": found.get("adversarial_change"),
+        "probabilities": found.get("adversarial_probabilities"),
+        "decision_kept": found.get("decision_kept"),
+    }
+
+
+def _flip_set(run: RunFiles, row: int) -> list[int] | None:
+    """The items of the smallest set; none where no set flips the decision, or nobody asked."""
+    if not run.has("flip_sets", "items", "order"):
+        return None
+    rows = run.of_texts("flip_sets", [row], ["order", "items"]).to_pylist()
+    return next((found["items"] for found in rows if found["order"] == "smallest"), None)

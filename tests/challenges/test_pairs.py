@@ -51,6 +51,7 @@ def examination(head: str, query: str, attention: str = "additive", classes: int
     ("joint_tanh", "shared", "additive", 3),
     ("joint", "separate", "random", 3),
     ("sigmoid", "conditional", "additive", 2),
+    ("softmax", "aspect", "additive", 3),
 ])  # fmt: skip
 @pytest.mark.parametrize("name", list(CHALLENGES))
 def test_every_challenge_answers_for_every_pair_or_says_why_not(name, head, query, attention, classes):

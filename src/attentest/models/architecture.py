@@ -13,14 +13,16 @@ from attentest.models.parts.encoders import ENCODERS, BiGRU, BiLSTM, Encoder, No
 from attentest.models.parts.heads import HEADS, Head
 from attentest.registry import text_of
 
-__all__ = ["OWN", "QUERIES", "STRUCTURES", "Architecture"]
+__all__ = ["ASPECT", "OWN", "QUERIES", "STRUCTURES", "Architecture"]
 
 #: "flat": one attention over the words of a text; "hierarchical": one over the words of each sentence, one over these.
 STRUCTURES = ("flat", "hierarchical")
 #: How the second text of a pair becomes the query of the attention over the first: by embeddings and an encoder of its
 #: own (Jain & Wallace), by those of the first text, or by an encoder of its own that goes on from where the first one
-#: ended (Rocktäschel et al. 2016: conditional encoding, one table of embeddings).
-QUERIES = ("separate", "shared", "conditional")
+#: ended (Rocktäschel et al. 2016: conditional encoding, one table of embeddings); or as an aspect, the mean of its
+#: words' embeddings, which also stands beside every word that the encoder reads (ATAE-LSTM, Wang et al. 2016).
+ASPECT = "aspect"
+QUERIES = ("separate", "shared", "conditional", ASPECT)
 #: A single text asks with its own summary, as its encoder gives it (Tutek & Šnajder 2020, footnote 8).
 OWN = "own"
 
@@ -94,6 +96,11 @@ class Architecture:
     def query_sees_text(self) -> bool:
         """Whether the query depends on the text that is weighed: then a shortened text has another one."""
         return self.query in (OWN, "conditional")
+
+    @property
+    def inputs(self) -> int:
+        """Numbers that the encoder is given for every word: its embedding and, where there is one, the aspect."""
+        return 2 * self.embedding if self.query == ASPECT else self.embedding
 
     @property
     def parts(self) -> tuple[Encoder | Attention | Head | Decoder, ...]:

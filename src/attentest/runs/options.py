@@ -189,8 +189,8 @@ class Options:
     )
     query: str | None = _part(
         None,
-        "For pairs, how the second text is read: separate (default), shared or conditional. For single texts: own, "
-        "the text's own summary asks.",
+        "For pairs, how the second text is read: separate (default), shared, conditional, or aspect: beside every "
+        "word of the first (ATAE-LSTM). For single texts: own, the text's own summary asks.",
         check="attentest.models.architecture:Architecture",
     )
     decoder: str | None = _part(

@@ -1,8 +1,9 @@
 """The classifier with attention: embedding → encoder → attention → head.
 
 Of a pair of texts, attention weighs the first, and the state of the second is the query: embedding → encoder → query.
-It is an argument of attention and head, and there is no other difference. A single text may ask with its own summary,
-which the head does not see.
+It is an argument of attention and head, and there is no other difference, but of an aspect (Wang et al. 2016): the mean
+of its words' embeddings is the query, and stands beside every word that the encoder reads. A single text may ask with
+its own summary, which the head does not see.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
-from attentest.models.architecture import OWN, Architecture
+from attentest.models.architecture import ASPECT, OWN, Architecture
 from attentest.models.capabilities import Attends, Replayable
 from attentest.models.networks.embedded import EmbeddedNetwork
 from attentest.models.networks.signals import AnySignal
@@ -52,13 +53,21 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
 
     def _new_above(self, part: str) -> nn.Module:
         if part in ("encoder", "second_encoder"):
-            return self.architecture.encoder.build(self.architecture.embedding)
+            return self.architecture.encoder.build(self.architecture.inputs)
         if part == "second_embedding":
             return nn.Embedding(self.words, self.architecture.embedding, padding_idx=PAD)
-        query = self.encoder.size if self.architecture.query else None
+        query = self._query_size()
         if part == "attention":
             return self.architecture.attention.build(self.encoder.size, query)
-        return self._new_head(self.encoder.size, query if self.architecture.pairs else None)
+        head = self.architecture.head
+        unseen = not self.architecture.pairs or (head is None and self.architecture.query == ASPECT)
+        return self._new_head(self.encoder.size, None if unseen else query)
+
+    def _query_size(self) -> int | None:
+        """Numbers in a query: of an aspect those of an embedding, of any other text those of a state."""
+        if self.architecture.query == ASPECT:
+            return self.architecture.embedding
+        return self.encoder.size if self.architecture.query else None
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """Those of the attention."""
@@ -81,12 +90,24 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
     ) -> Reading:
         """Encode, attend over real tokens, decode."""
         embedded = self.embed(batch) if embeddings is None else embeddings
-        states = self.encoder(embedded, batch.text.lengths)
+        states = self.encoder(self.inputs(batch, embedded, second_embeddings), batch.text.lengths)
         queries = self.queries_of(batch, embedded, second_embeddings, states)
         weights = self.attention(states, batch.mask, queries.attention)
         if detach_attention:
             weights = weights.detach()
         return self._reading(embedded, states, weights, batch, queries)
+
+    def inputs(
+        self,
+        batch: Batch,
+        embeddings: Float[Tensor, "batch position embedding"],
+        second_embeddings: Float[Tensor, "batch other embedding"] | None = None,
+    ) -> Float[Tensor, "batch position input"]:
+        """What the encoder reads: the words' embeddings, each with the aspect beside it, if there is one."""
+        if self.architecture.query != ASPECT:
+            return embeddings
+        aspect = self._second_states_of(batch, None, second_embeddings)
+        return torch.cat([embeddings, aspect[:, None].expand(-1, embeddings.shape[1], -1)], dim=-1)
 
     def attend(
         self, batch: Batch, states: Float[Tensor, "batch token state"], queries: Batch
@@ -156,6 +177,8 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
     def _second_states_of(self, batch: Batch, embeddings: Tensor | None, second_embeddings: Tensor | None) -> Tensor:
         if batch.second is None:
             raise InputError("This model reads pairs of texts, and there is no second text: name it (--second-column).")
+        if self.architecture.query == ASPECT:
+            return self._aspect(batch.second, second_embeddings)
         if self.architecture.query == "conditional" or second_embeddings is not None or torch.is_grad_enabled():
             first = self.embed(batch) if embeddings is None else embeddings
             return self.second_states(batch.second, batch, first, second_embeddings)
@@ -165,6 +188,12 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         rows = torch.arange(len(inverse), device=inverse.device)
         first_row = first_row.scatter_reduce(0, inverse, rows, "amin")
         return self.second_states(batch.second[first_row], batch, None)[inverse]
+
+    def _aspect(self, second: Sequences, second_embeddings: Tensor | None) -> Float[Tensor, "batch embedding"]:
+        """The mean of the words' embeddings; zeros where there is no word."""
+        words = self.second_embeddings(second.tokens) if second_embeddings is None else second_embeddings
+        total = (words * second.mask[..., None]).sum(1)
+        return total / second.mask.sum(-1, keepdim=True).clamp(min=1)
 
     def second_states(
         self,
@@ -197,10 +226,21 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
             queries = self.queries_of(batch)
         asked = queries.attention
         wanted = asked if asked is None or self.attention.asks_the_instance else asked.double()
-        states = copy.deepcopy(self.encoder).double().replay(embeddings, batch.text.lengths)
+        states = (
+            copy.deepcopy(self.encoder).double().replay(self._replayed_inputs(queries, embeddings), batch.text.lengths)
+        )
         weights = copy.deepcopy(self.attention).double().replay(states, batch.mask, wanted)
         context = states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()
         return queries.replayed(copy.deepcopy(self.head).double(), context)
+
+    def _replayed_inputs(self, queries: Queries, embeddings: AnySignal) -> AnySignal:
+        """The aspect beside every word is to lrp and deep_lift what a bias is."""
+        if self.architecture.query != ASPECT:
+            return embeddings
+        aspect = queries.head
+        assert aspect is not None
+        beside = embeddings.map(lambda x: 0 * x).settled(aspect.double()[:, None])
+        return embeddings.joined([beside], lambda both: torch.cat(both, dim=-1))
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -216,9 +256,8 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         if self.architecture.query_sees_text:
             return encoded_without_each(self, batch)
         lengths, queries = batch.text.lengths, self.queries_of(batch)
-        return decoded_without_each(
-            self.encoder, self.attention, self.head, self.embed(batch), lengths, batch.mask, queries
-        )
+        inputs = self.inputs(batch, self.embed(batch))
+        return decoded_without_each(self.encoder, self.attention, self.head, inputs, lengths, batch.mask, queries)
 
     def second_text(self) -> Subject | None:
         """The same model, its second text in the place of the first: for gradients and deletion of the query."""
@@ -229,9 +268,10 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
 
 
 def is_shareable(subject: Subject) -> TypeGuard[Classifier]:
-    """Whether a subject is a classifier as it stands here, whose query does not depend on the text it weighs."""
+    """Whether a subject is a classifier as it stands here, that reads words alone with a query that stays as it is."""
     return (
         isinstance(subject, Classifier)
         and type(subject).read is Classifier.read
         and not subject.architecture.query_sees_text
+        and subject.architecture.query != ASPECT
     )

@@ -16,7 +16,7 @@ from attentest.models.subject import Subject
 #: Shortened texts that are read at a time.
 ROWS = {"cpu": 512, "cuda": 16_384}
 
-__all__ = ["decoded_without_each", "encoded_without_each", "pooled_without_each"]
+__all__ = ["ROWS", "decoded_without_each", "encoded_without_each", "pooled_without_each"]
 
 
 def pooled_without_each(

@@ -7,7 +7,7 @@ attention and, where the head sees it, through the head.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -15,8 +15,10 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.errors import NotApplicable
+from attentest.models.architecture import ASPECT
 from attentest.models.networks.classifier import Classifier
 from attentest.models.networks.embedded import baseline_of
+from attentest.models.shared_work.deletion import ROWS
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["QueryReading", "SecondText"]
@@ -76,6 +78,8 @@ class SecondText(Subject):
     def delete_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """Logits without each token of the second text: the first one is encoded once."""
         network, own = self.network, batch.swapped()
+        if network.architecture.query == ASPECT:
+            return self._read_without_each(batch)
         width, tokens = batch.mask.shape[1], own.mask.shape[1]
         embedded = network.embed(own)
         states = network.encoder(embedded, own.text.lengths)
@@ -95,3 +99,12 @@ class SecondText(Subject):
             )
             out.append(queries.decoded(network.head, weights @ states[some]))
         return torch.cat(out) if out else states.new_zeros(0, width, self.classes)
+
+    def _read_without_each(self, batch: Batch) -> Float[Tensor, "batch token class"]:
+        """The same where the first text is encoded with the second beside it: every shortened pair is read."""
+        count, width = batch.mask.shape
+        rows = torch.arange(count, device=batch.mask.device).repeat_interleave(width)
+        pairs = replace(batch.swapped()[rows], second=batch.text.without_each())
+        room = ROWS.get(self.device.type, ROWS["cpu"])
+        parts = [self.network.read(pairs[start : start + room]).logits for start in range(0, len(pairs), room)]
+        return torch.cat(parts).view(count, width, -1) if parts else batch.mask.new_zeros(0, width, self.classes)

@@ -16,7 +16,7 @@ from attentest.data.files.presence import check_choice_of_texts
 from attentest.data.files.to_corpus import corpus_from_files
 from attentest.data.sentences import with_sentences
 from attentest.errors import InputError
-from attentest.models.architecture import OWN, QUERIES, Architecture
+from attentest.models.architecture import ASPECT, OWN, QUERIES, Architecture
 from attentest.models.parts.attention import ATTENTIONS, ScaledDot
 from attentest.models.parts.decoders import DECODERS, Decoder, Transformer
 from attentest.models.parts.encoders import ENCODERS, NoEncoder
@@ -68,7 +68,8 @@ def describe_trained(options: Options) -> Run:
     asked, writes = _query(loaded, options.query), _decoder(loaded, options.decoder)
     architecture = dataclasses.replace(
         parts,
-        head=given_head or (HEADS.parse(defaults.pair_head) if asked in QUERIES else None),
+        # An aspect stands beside every word already: the head is that of a single text.
+        head=given_head or (HEADS.parse(defaults.pair_head) if asked in QUERIES and asked != ASPECT else None),
         query=asked,
         decoder=writes,
         **_of_transformer(parts, writes),

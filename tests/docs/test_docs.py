@@ -234,6 +234,7 @@ def test_the_pages_show_commands() -> None:
         "reproduce",
         "explain",
         "scores",
+        "tokens",
     }
     below = {words[1] for _, _, words in COMMANDS if words[0] == "corpora" and words[1:]}
     assert {"get", "prepare", "check", "vectors"} <= below

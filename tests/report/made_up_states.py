@@ -21,11 +21,14 @@ def states(text: Row) -> dict[str, list[Row]]:
 
 def _alone(text: Row) -> Row:
     base = {name: text[name] for name in ("id", "predicted")} | {"tokens": len(text["tokens"]), "not_judged": None}
-    if not text["correct"]:
-        return base | {"not_judged": "predicted wrongly"}
     logits, predicted = np.asarray(text["token_logits"]), text["predicted"]
     powers = np.exp(logits - logits.max(1, keepdims=True))
-    alone = powers[:, predicted] / powers.sum(1)
+    every = powers / powers.sum(1, keepdims=True)
+    if text["id"].endswith("7"):
+        base |= {"words": text["tokens"], "alone": every}
+    if not text["correct"]:
+        return base | {"not_judged": "predicted wrongly"}
+    alone = every[:, predicted]
     return base | {
         "total": alone.sum(),
         "mean": alone.mean(),

@@ -1,9 +1,10 @@
-"""attentest show and attentest list."""
+"""attentest show, attentest tokens and attentest list."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.cli import options as o
-from attentest.errors import UnknownName
+from attentest.errors import InputError, UnknownName
 
 
 def show(
@@ -63,6 +64,46 @@ def _query(folder: object, sql: str, as_json: bool) -> None:
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     Console().print(table)
+
+
+def tokens(
+    runs_: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME=]RUN...", help="Runs, as 'show' takes them; NAME is how a line is called."),
+    ],
+    to: Annotated[Path, typer.Option(metavar="FILE", help="Where the figure goes: .svg or .png.")],
+    text: Annotated[str, typer.Option(metavar="ID", help="The text; default: the first that all runs keep.")] = "",
+    choice: Annotated[
+        str, typer.Option("--class", metavar="CLASS", help="The class; default: the one that the first run predicts.")
+    ] = "",
+    runs: o.Runs = o.DEFAULT_RUNS,
+) -> None:
+    """Draw what every word of one text alone predicts, for several runs in one figure.
+
+    The runs must have been asked the challenge token_predictions, which keeps some texts, the same in all runs on a
+    corpus: 'token_predictions(shown=100)' keeps about a hundred.
+    """
+    from attentest.report.overlay import overlay
+    from attentest.store.folder import find_run
+
+    if to.suffix.lower() not in (".svg", ".png"):
+        raise InputError(f"--to {to} must end in .svg or .png.")
+    named = [(name, run) if run else (one, one) for one in runs_ for name, _, run in [one.partition("=")]]
+    if len({name for name, _ in named}) < len(named):
+        raise InputError("Two runs have one name: call each by its own, as base=RUN tying=RUN.")
+    chart = overlay({name: find_run(run, runs) for name, run in named}, text, choice)
+    _save(chart, to)
+    typer.echo(to)
+
+
+def _save(chart: Any, to: Path) -> None:
+    """The chart as a file, whole or not at all."""
+    from attentest.presentation.charts import png, svg
+    from attentest.store.atomic import replacing
+
+    content = png(chart) if to.suffix.lower() == ".png" else svg(chart).encode()
+    with replacing(to) as path:
+        path.write_bytes(content)
 
 
 KINDS = (

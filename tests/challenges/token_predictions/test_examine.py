@@ -12,6 +12,7 @@ from tests.support.pairs import made_up_pairs, pair_model
 from attentest.challenges.challenge import Examination
 from attentest.challenges.token_predictions.examine import BINS, TokenPredictions
 from attentest.challenges.token_predictions.presentation import alone_line
+from attentest.errors import InputError
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 from attentest.tasks import DEFAULT, THOROUGH
@@ -71,3 +72,23 @@ def test_heads_that_are_not_affine_are_asked_again_with_each_token():
         context[i] = states
         alone = reading.decode(context)[i].double().softmax(-1)[:, int(reading.predicted[i])]
         assert row["mean"] == pytest.approx(float(alone.mean()), abs=1e-6)
+
+
+def test_the_same_texts_keep_what_every_token_predicts_whatever_the_seed():
+    examination = replace(examined(3), texts=24)
+    rows = TokenPredictions(shown=8).examine(examination).to_pylist()
+    other = TokenPredictions(shown=8).examine(replace(examination, seed=5)).to_pylist()
+    assert [row["words"] for row in rows] == [row["words"] for row in other]
+    kept = [(i, row) for i, row in enumerate(rows) if row["alone"] is not None]
+    assert 0 < len(kept) < len(rows)
+    for i, row in kept:
+        assert row["words"] == examination.tokens[i].as_py()
+        predicted = int(examination.reading.predicted[i])
+        if row["not_judged"] is None:
+            assert row["total"] == pytest.approx(sum(every[predicted] for every in row["alone"]))
+        assert [sum(every) for every in row["alone"]] == pytest.approx([1.0] * row["tokens"])
+    more = TokenPredictions(shown=24).examine(examination)
+    assert more["alone"].null_count == 0
+    assert TokenPredictions(shown=0).examine(examination)["alone"].null_count == 24
+    with pytest.raises(InputError, match="shown=-1 must be at least 0"):
+        TokenPredictions(shown=-1)

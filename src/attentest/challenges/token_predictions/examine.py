@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attentest.challenges.challenge import Challenge, Examination, lists, numbers, reasons
+from attentest.challenges.challenge import MANY, Challenge, Examination, lists, numbers, ragged, reasons
 from attentest.challenges.rereading import each_alone
+from attentest.errors import InputError
+from attentest.measures.chance import uniforms
 from attentest.store.findings import Measure
 
 __all__ = ["BINS", "TokenPredictions"]
@@ -35,6 +37,15 @@ class TokenPredictions(Challenge):
     question: ClassVar[str] = "Does every token alone predict what the text does?"
     reference: ClassVar[str] = "Tutek & Šnajder 2020, section 5"
     of_classifiers: ClassVar[bool] = True
+    shown: Annotated[
+        int,
+        "About how many texts, drawn at random and the same in all runs on a corpus, keep what every token predicts, "
+        "to be drawn; 0: none.",
+    ] = 20
+
+    def __post_init__(self) -> None:
+        if self.shown < 0:
+            raise InputError(f"token_predictions: shown={self.shown} must be at least 0.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -52,10 +63,12 @@ class TokenPredictions(Challenge):
         wrong = (predicted != examination.batch.labels).cpu().numpy()
         judged = ~wrong
         alone, deciding = torch.zeros_like(examination.weights), torch.zeros_like(mask)
+        shown, kept = self._shown(examination), []
         for part, logits in each_alone(examination):
-            place = predicted[:, None, None].expand(len(mask), len(part), 1)
-            alone[:, part] = logits.softmax(-1).gather(-1, place)[..., 0]
+            place, every = predicted[:, None, None].expand(len(mask), len(part), 1), logits.softmax(-1)
+            alone[:, part] = every.gather(-1, place)[..., 0]
             deciding[:, part] = logits.argmax(-1) == predicted[:, None]
+            kept.append(every[shown])
         total = alone.where(mask, 0.0).sum(-1)
         return pa.table(
             {
@@ -66,9 +79,25 @@ class TokenPredictions(Challenge):
                 "deciding": numbers((deciding & mask).sum(-1) / lengths, judged),
                 "probability": numbers(examination.probabilities.gather(-1, predicted[:, None])[:, 0], judged),
                 "histogram": lists(_histogram(alone, mask), judged),
+                **_drawn(examination, shown, torch.cat(kept, 1)),
                 "not_judged": reasons((wrong, "predicted wrongly")),
             }
         )
+
+    def _shown(self, examination: Examination) -> Bool[Tensor, " batch"]:
+        """The texts that are drawn, by their own random numbers, whatever the seed of the run."""
+        many = examination.reading.logits.shape[-1] > MANY
+        number = uniforms(examination.batch.keys, 1, 1, 0, "token_predictions")[:, 0, 0]
+        return number < (0.0 if many else self.shown / (examination.texts or len(number)))
+
+
+def _drawn(
+    examination: Examination, shown: Bool[Tensor, " batch"], every: Float[Tensor, "shown token class"]
+) -> dict[str, pa.Array]:
+    """The words of the texts that are drawn, and the distribution that each of them predicts; else null."""
+    places = pa.array((shown.long().cumsum(0) - 1).cpu().numpy(), mask=~shown.cpu().numpy())
+    words = pa.array(examination.tokens.filter(pa.array(shown.cpu().numpy())).to_pylist(), pa.list_(pa.string()))
+    return {"words": words.take(places), "alone": ragged(every, examination.mask[shown]).take(places)}
 
 
 def _histogram(values: Float[Tensor, "batch token"], mask: Bool[Tensor, "batch token"]) -> Tensor:

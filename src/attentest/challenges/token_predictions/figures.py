@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import numpy as np
 import pyarrow.compute as pc
 
+from attentest.challenges.token_predictions.curves import Curve, Text, curves_chart
 from attentest.presentation.charts import COLOURS, INK, MUTED, data_of, styled
+from attentest.presentation.presentation import Results
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["token_histogram"]
+__all__ = ["has_curves", "some_curves", "token_histogram"]
+
+#: So many texts are drawn, none longer than this.
+SHOWN, LONGEST, NARROW = 3, 40, 14
 
 
 def token_histogram(found: Findings, wording: Wording = TEXTS) -> alt.LayerChart:
@@ -36,6 +43,32 @@ def token_histogram(found: Findings, wording: Wording = TEXTS) -> alt.LayerChart
         layers.append(label.encode(text="text:N"))
     half = alt.Chart(data_of([{"x": 0.5}])).mark_rule(color=MUTED, strokeWidth=0.8).encode(x)
     return styled(alt.layer(*layers, half, width=380, height=220))
+
+
+def has_curves(found: Findings) -> bool:
+    """Whether there is a text to draw."""
+    return bool(_shown(found, LONGEST))
+
+
+def some_curves(found: Findings, results: Results, *, narrow: bool = False) -> Any:
+    """Some texts that are predicted rightly, each with what its tokens predict; of narrow ones, short texts."""
+    rows = (narrow and _shown(found, NARROW)) or _shown(found, LONGEST)
+    texts = []
+    for row in rows[:SHOWN]:
+        predicted = row["predicted"]
+        name = results.classes[predicted] if predicted < len(results.classes) else f"class {predicted}"
+        curve = Curve("", [every[predicted] for every in row["alone"]], row["probability"])
+        texts.append(Text(row["words"], f"{row['id']}: {name}", [curve]))
+    return curves_chart(texts)
+
+
+def _shown(found: Findings, longest: int) -> list[dict[str, Any]]:
+    """The judged texts that keep what their tokens predict, but long ones."""
+    table = found.table
+    fits = pc.and_(pc.less_equal(table["tokens"], longest), pc.greater_equal(table["tokens"], 2))
+    table = table.filter(pc.and_(fits, pc.and_(pc.is_valid(table["alone"]), pc.is_null(table["not_judged"]))))
+    rows: list[dict[str, Any]] = table.select(["id", "predicted", "words", "alone", "probability"]).to_pylist()
+    return rows
 
 
 def _counts(found: Findings) -> np.ndarray:

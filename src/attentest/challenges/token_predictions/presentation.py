@@ -35,7 +35,7 @@ def alone_line(found: Findings, wording: Wording = TEXTS) -> Line | None:
 
 
 def _figures() -> tuple[Plot, ...]:
-    from attentest.challenges.token_predictions.figures import token_histogram
+    from attentest.challenges.token_predictions.figures import has_curves, some_curves, token_histogram
 
     return (
         Plot(
@@ -49,6 +49,22 @@ def _figures() -> tuple[Plot, ...]:
                 "the whole {w.unit}, means that almost any {w.item} predicts the same, so that it hardly matters "
                 "where attention lies. Values near .5 (for two classes) are {w.items} that decide nothing.",
             ),
+        ),
+        Plot(
+            "token_curves",
+            "alone",
+            some_curves,
+            Caption(
+                "What does each {w.item} of one {w.unit} predict?",
+                "The line is the probability of the {w.choice} that the model predicts with all weight on that "
+                "{w.item}; dashed, that of the whole {w.unit}. Where the line stays near the dashed one, any {w.item} "
+                "would do. The {w.units} are drawn at random. "
+                "The command attentest tokens draws one {w.unit} for several models.",
+            ),
+            narrow=lambda found, results: some_curves(found, results, narrow=True),
+            wide=True,
+            applies=has_curves,
+            missing="not drawn",
         ),
     )
 
@@ -65,10 +81,12 @@ PRESENTATION = Presentation(
         Column("deciding", "double", "share of the tokens that alone decide as the text does"),
         Column("probability", "double", "the probability of the predicted class under the model's own weights"),
         Column("histogram", "list of int32", "how many tokens' probabilities lie in each of 20 bins from 0 to 1"),
+        Column("words", "list of string", "the tokens; this and the next only of some texts (`shown`), wrong ones too"),
+        Column("alone", "list of list of double", "the distribution predicted with all weight on each token"),
     ),
     notes=(
-        "Only texts that are predicted rightly are judged. Where the head is affine, the tokens' own probabilities "
-        "follow from `token_logits` of `instances`."
+        "Only texts that are predicted rightly are judged. Where the head is affine, the probabilities of all other "
+        "texts' tokens follow from `token_logits` of `instances`."
     ),
     lines=(lambda found, results: alone_line(found, results.wording),),
     figures=_figures,

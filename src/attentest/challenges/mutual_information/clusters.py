@@ -137,6 +137,8 @@ def _centres(subject: Subject, encoded: Encoded, sample: Sample, clusters: int, 
         if not fits:
             many, first = min(clusters, len(pair[0])), len(pair[0])
             about = {"batch_size": batch, "n_init": 1, "init_size": first, "random_state": sample.seed}
+            # Labels of every batch would cost as much again, and nobody asks for them.
+            about["compute_labels"] = False
             fits = [MiniBatchKMeans(many, **about) for _ in pair]
         for fit, vectors in zip(fits, pair, strict=True):
             fit.partial_fit(vectors)

@@ -183,6 +183,8 @@ def test_an_audit_on_the_command_line_trains_with_terms_and_its_record_shows_the
     (record,) = [json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*/run.json")]
     assert record["fields"]["training"]["terms"] == ["tying(weight=5.0)", "mlm"]
     assert record["fields"]["training"]["frozen_embeddings"] is True
+    (page,) = tmp_path.glob("*/report.html")
+    assert "trained with tying(weight=5.0), mlm" in page.read_text("utf-8")
 
 
 def test_terms_are_listed_like_everything_else(run):

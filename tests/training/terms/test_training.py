@@ -7,7 +7,9 @@ import torch
 from tests.conftest import Heard
 from tests.training.terms.made_up_models import TIED, fitted
 
-from attentest.models.networks.classifier import Classifier
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.attention import ATTENTIONS
+from attentest.models.parts.encoders import ENCODERS
 from attentest.training.loop import Training, fit
 from attentest.training.resume import Resume
 from attentest.training.terms import TERMS
@@ -47,6 +49,14 @@ def test_every_term_changes_what_is_learnt_and_costs_something(name):
     encoders = (dict(m.encoder.named_parameters()) for m in (plain, model))
     before, after = encoders
     assert any(not torch.equal(before[part], after[part]) for part in before)
+
+
+@pytest.mark.parametrize("encoder", ["bilstm(hidden=6, layers=2, skip='residual')", "orthogonal_lstm(hidden=12)"])
+@pytest.mark.parametrize("attention", ["dot(init='normal')", "additive(normaliser='sparsemax')"])
+def test_every_encoder_and_attention_learns_with_all_terms_at_once(encoder, attention):
+    made = Architecture(ENCODERS.parse(encoder), ATTENTIONS.parse(attention), embedding=12)
+    _, _, epochs = fitted(*EVERY, architecture=made, epochs=4, rate=0.01)
+    assert epochs[-1].loss < epochs[0].loss
 
 
 def test_frozen_embeddings_stay_as_they_begin_and_may_learn_again_afterwards():

@@ -53,7 +53,7 @@ def test_training_with_it_brings_states_to_their_embeddings():
     assert with_it < without / 2
 
 
-@pytest.mark.parametrize("encoder", ["bilstm(hidden=8)", "average(hidden=5)"])
+@pytest.mark.parametrize("encoder", ["bilstm(hidden=8)", "average(hidden=5)", "bilstm(hidden=6, skip='concat')"])
 def test_states_of_another_size_are_refused_in_one_line(encoder):
     model, _ = batch_of(Architecture(ENCODERS.parse(encoder), embedding=12))
     size = model.encoder.size

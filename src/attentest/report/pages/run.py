@@ -63,6 +63,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             ALSO=ALSO,
             corpus=corpus,
             model=record["fields"].get("model", {}),
+            terms=record["fields"].get("training", {}).get("terms", ()),
             site=site_of(record["fields"]),
             steps=steps,
             figures=list(figures_of(results)),

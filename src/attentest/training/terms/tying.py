@@ -23,6 +23,9 @@ class Tying(OfReading):
 
     The distance ‖h − e‖² of state and embedding, averaged over all real tokens of the batch (eq. 4). States must have
     as many numbers as embeddings. It pulls on both, unless the embeddings are frozen (`--frozen-embeddings`).
+
+    Embeddings that begin from N(0, 1) are as far from any state as they have numbers, and the weights of the paper then
+    leave little of the task: begin from pretrained vectors (`--vectors`), or take a weight of about .01.
     """
 
     name: ClassVar[str] = "tying"

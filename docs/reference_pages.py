@@ -48,7 +48,7 @@ INTRODUCTIONS = {
     "heads": "From the weighted sum of the states to the prediction: `attentest audit --head NAME`.",
     "terms": "What training asks of a model beside its task: `attentest audit --term NAME`, for classifiers with one "
     "attention over words. Each adds a loss to the cross-entropy; the dev score that chooses the epoch stays that of "
-    "the task.",
+    "the task. [With and without](../../how-to/train-attention-to-mean-something.md).",
     "explainers": "Each gives every token of a text one score: how much it mattered to the predicted class. Where a "
     "method has a sign, scores below zero speak against the class. Challenges name explainers in their parameters, and "
     "[`attentest explain`](../../how-to/explain.md) asks them about a text of yours. "

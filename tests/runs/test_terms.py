@@ -163,6 +163,7 @@ def test_a_study_varies_terms_and_frozen_embeddings(tmp_path):
     cells = read_study(path).cells()
     assert [cell.choices["terms"] for cell in cells[::2]] == ["", "tying(weight=10)", ("mlm", "tying")]
     assert [cell.choices.get("epochs") for cell in cells[::2]] == [None, 3, None]
+    assert cells[4].label.startswith("mlm + tying")
     runs = [describe_run(**cell.choices) for cell in cells]
     assert len({run.id for run in runs}) == 5  # mlm freezes the table whether one says so or not
     path.write_text('[grid]\nterms = ["tieing"]\n')

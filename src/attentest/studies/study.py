@@ -144,7 +144,8 @@ def _label(point: Mapping[str, Any], grid: Mapping[str, tuple[Any, ...]]) -> str
     for key, value in point.items():
         short = str(value).partition("(")[0]
         alone = sum(str(other).partition("(")[0] == short for other in grid[key]) == 1
-        parts.append(named.get(key, "{}").format(short if alone and short else value))
+        text = " + ".join(value) if isinstance(value, tuple) else value
+        parts.append(named.get(key, "{}").format(short if alone and short else text))
     return " · ".join(part for part in parts if part) or "the one cell"
 
 

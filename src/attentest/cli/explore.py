@@ -26,6 +26,10 @@ def explore(
         int | None, typer.Option(metavar="N", min=1, max=65535, help="The port; default: the first free one from 8474.")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FOLDER", help="A checkpoint that runs audited and did not keep, to be asked; repeat."),
+    ] = None,
     host: Annotated[
         str, typer.Option(metavar="NAME", help="Another host than this machine alone; a token is then asked for.")
     ] = "127.0.0.1",
@@ -55,7 +59,7 @@ def explore(
         threading.Timer(1.0, webbrowser.open, (address,)).start()
     server = uvicorn.Server(
         uvicorn.Config(
-            explorer(runs, host=host, token=asked),
+            explorer(runs, host=host, token=asked, checkpoints=tuple(model or ())),
             log_level="warning",
             access_log=False,
             server_header=False,

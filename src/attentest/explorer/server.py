@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -27,9 +28,12 @@ from attentest.explorer.data.plots import described, plot_data, plots_of
 from attentest.explorer.data.texts import page_of_texts, text_of
 from attentest.explorer.pages import shell
 from attentest.explorer.plain import as_json
-from attentest.explorer.safety import Guard, TooLarge, refused
+from attentest.explorer.safety import Guard, TooLarge, posted, refused
 from attentest.papers import PAPERS
 from attentest.tasks import task_of, wording_of
+
+if TYPE_CHECKING:
+    from attentest.explorer.live.answers import Live
 
 __all__ = ["explorer"]
 
@@ -50,8 +54,19 @@ STATUS: tuple[tuple[type[AttentestError], int], ...] = (
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def explorer(runs: Path, *, host: str = "127.0.0.1", token: str | None = None, judging: bool = True) -> Starlette:
-    """The server of a folder of runs; ``judging`` reads the verdict on every run in the background."""
+def explorer(
+    runs: Path,
+    *,
+    host: str = "127.0.0.1",
+    token: str | None = None,
+    checkpoints: tuple[Path, ...] = (),
+    judging: bool = True,
+) -> Starlette:
+    """The server of a folder of runs.
+
+    ``checkpoints`` are models that runs audited and did not keep, and that may be asked. ``judging`` reads the verdict
+    on every run in the background.
+    """
     library, stop = Library(runs), threading.Event()
 
     @contextlib.asynccontextmanager
@@ -63,7 +78,11 @@ def explorer(runs: Path, *, host: str = "127.0.0.1", token: str | None = None, j
         stop.set()
 
     return Starlette(
-        routes=[*_routes(library), Mount("/static", StaticFiles(directory=STATIC, check_dir=False))],
+        routes=[
+            *_routes(library),
+            *_live_routes(library, checkpoints),
+            Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
+        ],
         middleware=[Middleware(Guard, host=host, token=token)],
         exception_handlers={AttentestError: _failed, HTTPException: _failed, Exception: _failed},
         lifespan=lifespan,
@@ -108,10 +127,39 @@ def _routes(library: Library) -> list[BaseRoute]:
         _page("/runs/{run}/texts/{row}", "text", lambda r: _of_run(named(r), f"texts/{_row(r)}") | {"row": _row(r)}),
         _twin("/runs/{run}/texts.json", texts),
         _page("/runs/{run}/texts", "texts", lambda r: _of_run(named(r), "texts")),
+        _page("/runs/{run}/read", "read", lambda r: _of_run(named(r), "read") | {"twin": ""}),
         Route("/runs/{run}/report", _answered(lambda r: _report(named(r)))),
         _twin("/runs/{run}.json", run),
         _page("/runs/{run}", "run", lambda r: _of_run(named(r), "")),
     ]
+
+
+def _live_routes(library: Library, checkpoints: tuple[Path, ...]) -> list[BaseRoute]:
+    """What a model is asked: torch is loaded by the first question."""
+
+    @cache
+    def live() -> Live:
+        from attentest.explorer.live.answers import Live
+        from attentest.explorer.live.models import Models
+
+        return Live(Models(checkpoints))
+
+    def asking(kind: str) -> Answer:
+        async def answer(request: Request) -> Response:
+            asked = await posted(request)
+            name = request.path_params["run"]
+            found = await run_in_threadpool(lambda: getattr(live(), kind)(library.run(name), asked))
+            return Response(await run_in_threadpool(as_json, found), media_type="application/json")
+
+        return answer
+
+    def heads(request: Request) -> Any:
+        return live().heads(library.run(request.path_params["run"]), _row(request), request.query_params.get("word"))
+
+    questions = [
+        Route(f"/runs/{{run}}/{kind}.json", asking(kind), methods=["POST"]) for kind in ("read", "reread", "attack")
+    ]
+    return [*questions, _twin("/runs/{run}/texts/{row}/heads.json", heads)]
 
 
 def _answered(make: Callable[[Request], Response]) -> Answer:

@@ -67,6 +67,10 @@ class RunFiles:
         self.fields: dict[str, Any] = self.record["fields"]
         self._kept = Kept(COLUMNS)
 
+        about = (path / "run.json").stat()
+        #: What tells this state of the run from a later one.
+        self.stamp = about.st_mtime_ns, about.st_size
+
     @property
     def id(self) -> str:
         """The run's id."""

@@ -17,7 +17,7 @@ from attentest.presentation.text import visible
 from attentest.store.findings import Findings
 from attentest.tasks import wording_of
 
-__all__ = ["PAGE", "grades", "page_of_texts", "text_of"]
+__all__ = ["PAGE", "grades", "page_of_texts", "record_of_text", "sentence_rows", "text_of"]
 
 Row = dict[str, Any]
 #: Texts of a page, the most that may be asked for, tokens and characters of an excerpt.
@@ -25,6 +25,15 @@ PAGE, MOST, EXCERPT, CHARACTERS = 50, 200, 40, 240
 #: Columns of instances with a list for every text that are no explainer's scores.
 NOT_SCORES = ("probabilities", "tokens", "attention", "token_logits", "rationale", "second")
 TONES = ("", *GRADES)
+#: What other challenges found of a text that its page shows, and of which columns; None: all.
+FOUND: dict[str, tuple[str, ...] | None] = {
+    "adversary": None,
+    "uniform": None,
+    "permutation": None,
+    "flip_sets": ("order", "items"),
+}
+#: How far a prediction may move and stay the same, where no adversary says.
+EPSILON = 0.01
 
 
 def grades(run: RunFiles) -> np.ndarray:
@@ -186,19 +195,29 @@ def text_of(run: RunFiles, row: int) -> Row:
     """One text with all that was found of it; what findings do not hold is null."""
     run.check_row(row)
     text: Row = run.take("instances", [row]).to_pylist()[0]
-    schema, wording = run.schema("instances"), wording_of(run.fields)
+    found = {
+        name: run.of_texts(name, [row], columns).to_pylist()
+        for name, columns in FOUND.items()
+        if run.has(name, *(columns or ()))
+    }
+    record = record_of_text(run, text, found, TONES[grades(run)[row]]) | {"row": row}
+    if "sentence" in text:
+        record |= {"step": row - sentence_rows(run, row)[0], "matrix": _matrix(run, row)}
+    return record
+
+
+def record_of_text(run: RunFiles, text: Row, found: Mapping[str, Sequence[Row]], tone: str) -> Row:
+    """A text in the shape of its page: its row of instances, and those of other challenges."""
+    wording = wording_of(run.fields)
     scores = [
-        field.name
-        for field in schema
-        if pa.types.is_list(field.type) and field.name not in NOT_SCORES and not field.name.startswith("second_")
+        name
+        for name, values in text.items()
+        if isinstance(values, list) and name not in NOT_SCORES and not name.startswith("second_")
     ]
-    tone = TONES[grades(run)[row]]
-    attack = _one(run, "adversary", row)
     return {
         "run": run.id,
-        "row": row,
         "texts": run.texts,
-        "id": text["id"],
+        "id": text.get("id"),
         "tokens": text.get("tokens"),
         "second": text.get("second"),
         "label": text.get("label"),
@@ -209,19 +228,20 @@ def text_of(run: RunFiles, row: int) -> Row:
         "confidence": text.get("confidence"),
         "probabilities": text.get("probabilities"),
         "attention": text.get("attention"),
-        "explainers": {name: text[name] for name in scores if text[name] is not None},
+        "explainers": {name: text[name] for name in scores},
+        "second_explainers": {n: v for n, v in text.items() if n.startswith("second_") and v is not None},
         "token_logits": text.get("token_logits"),
         "affine": text.get("token_logits") is not None,
         "on_words": text.get("on_words"),
         "rationale": text.get("rationale"),
         "grade": GRADES.get(tone),
         "tone": tone or None,
-        "adversary": _adversary(attack),
-        "epsilon": run.about("adversary").parameters.get("epsilon") if run.has("adversary") else 0.01,
-        "flip_set": _flip_set(run, row),
-        "uniform": _only(_one(run, "uniform", row), "change", "flipped", "decided", "not_judged"),
+        "adversary": _adversary(_one(found, "adversary")),
+        "epsilon": run.about("adversary").parameters.get("epsilon", EPSILON) if run.has("adversary") else EPSILON,
+        "flip_set": next((one["items"] for one in found.get("flip_sets", ()) if one["order"] == "smallest"), None),
+        "uniform": _only(_one(found, "uniform"), "change", "flipped", "decided", "not_judged"),
         "permutation": _only(
-            _one(run, "permutation", row), "median_change", "largest_change", "flips", "draws", "not_judged"
+            _one(found, "permutation"), "median_change", "largest_change", "flips", "draws", "not_judged"
         ),
         "item": wording.item,
         "unit": wording.unit,
@@ -229,12 +249,10 @@ def text_of(run: RunFiles, row: int) -> Row:
     }
 
 
-def _one(run: RunFiles, challenge: str, row: int) -> Row | None:
+def _one(found: Mapping[str, Sequence[Row]], challenge: str) -> Row | None:
     """The row of a challenge that has one for each text."""
-    if not run.has(challenge):
-        return None
-    found: list[Row] = run.of_texts(challenge, [row]).to_pylist()
-    return found[0] if len(found) == 1 else None
+    rows = found.get(challenge, ())
+    return rows[0] if len(rows) == 1 else None
 
 
 def _only(found: Row | None, *names: str) -> Row | None:
@@ -255,9 +273,34 @@ def _adversary(found: Row | None) -> Row | None:
     }
 
 
-def _flip_set(run: RunFiles, row: int) -> list[int] | None:
-    """The items of the smallest set; none where no set flips the decision, or nobody asked."""
-    if not run.has("flip_sets", "items", "order"):
+def sentence_rows(run: RunFiles, row: int) -> range:
+    """The steps of writing the sentence that a step belongs to, by row."""
+    firsts = run.kept("sentences", lambda: _firsts(run))
+    place = int(np.searchsorted(firsts, row, side="right")) - 1
+    last = int(firsts[place + 1]) if place + 1 < len(firsts) else run.texts
+    return range(int(firsts[place]), last)
+
+
+def _firsts(run: RunFiles) -> np.ndarray:
+    """Where each sentence's steps begin."""
+    names = run.columns("instances", "sentence")["sentence"].cast(pa.string()).combine_chunks()
+    names = names.chunk(0) if isinstance(names, pa.ChunkedArray) else names
+    new = np.ones(len(names), dtype=bool)
+    new[1:] = pc.not_equal(names[1:], names[:-1]).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(new)
+
+
+def _matrix(run: RunFiles, row: int) -> Row | None:
+    """Source × target: what every step of a sentence weighs."""
+    rows = sentence_rows(run, row)
+    if not run.has("instances", "tokens", "attention", "word"):
         return None
-    rows = run.of_texts("flip_sets", [row], ["order", "items"]).to_pylist()
-    return next((found["items"] for found in rows if found["order"] == "smallest"), None)
+    steps = run.take("instances", rows, ["tokens", "attention", "word", "written", "confidence"]).to_pylist()
+    return {
+        "source": steps[0]["tokens"],
+        "target": [step["word"] for step in steps],
+        "written": [step["written"] for step in steps],
+        "confidence": [step["confidence"] for step in steps],
+        "weights": [step["attention"] for step in steps],
+        "rows": list(rows),
+    }

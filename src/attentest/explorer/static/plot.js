@@ -1,0 +1,201 @@
+// Scatter plots, histograms and curves as SVG. A point opens its text; a rectangle chooses those inside it.
+import { count, h, inWords, number, svg, visible } from "./base.js";
+
+const SIZE = { width: 360, height: 250, left: 46, right: 10, top: 10, bottom: 36 };
+
+/** Round numbers between two ends. */
+export function ticks(low, high, wanted = 5) {
+  const raw = (high - low) / wanted || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= raw);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: Math.max(last - first + 1, 0) }, (_, i) => Number(((first + i) * step).toPrecision(10)));
+}
+
+/** The ends of an axis: those of its scale where it has such, or of the values, with some room around. */
+export function ends(values, scale = {}) {
+  let low = scale.low ?? Infinity;
+  let high = scale.high ?? -Infinity;
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (low > high) return [0, 1];
+  const room = (high - low || Math.abs(high) || 1) * 0.04;
+  return [low - room, high + room];
+}
+
+const linear = ([low, high], [from, to]) => {
+  const scale = (value) => from + ((value - low) / (high - low || 1)) * (to - from);
+  scale.back = (at) => low + ((at - from) / (to - from)) * (high - low);
+  return scale;
+};
+
+function frame({ x, y, xName, yName, label, size = SIZE }) {
+  const scaleX = linear(x, [size.left, size.width - size.right]);
+  const scaleY = linear(y, [size.height - size.bottom, size.top]);
+  const base = size.height - size.bottom;
+  const xTicks = ticks(...x).map((tick) => [
+    svg("line", { class: "axis", x1: scaleX(tick), x2: scaleX(tick), y1: base, y2: base + 4 }),
+    svg("text", { x: scaleX(tick), y: base + 15, "text-anchor": "middle" }, short(tick)),
+  ]);
+  const yTicks = ticks(...y).map((tick) => [
+    svg("line", { class: "axis", x1: size.left, x2: size.width - size.right, y1: scaleY(tick), y2: scaleY(tick) }),
+    svg("text", { x: size.left - 5, y: scaleY(tick) + 4, "text-anchor": "end" }, short(tick)),
+  ]);
+  const drawing = svg(
+    "svg",
+    { viewBox: `0 0 ${size.width} ${size.height}`, role: "img", "aria-label": label },
+    yTicks,
+    xTicks,
+    svg("line", { class: "axis", x1: size.left, x2: size.width - size.right, y1: base, y2: base }),
+    svg("text", { x: (size.left + size.width - size.right) / 2, y: size.height - 4, "text-anchor": "middle" }, visible(xName, 60)),
+    svg("text", { x: 0, y: 0, transform: `translate(11 ${(size.top + base) / 2}) rotate(-90)`, "text-anchor": "middle" }, visible(yName, 40)),
+  );
+  return { drawing, scaleX, scaleY, size };
+}
+
+const short = (tick) => (Math.abs(tick) >= 10000 ? `${tick / 1000}k` : String(tick)).replace("-", "−");
+
+/**
+ * A scatter plot of {points: [{row, x, y, class}], x: {title, low, high}, y, total, bins}.
+ *
+ * open(row): a point was pressed. choose(range): [x0, x1, y0, y1] was drawn, or null.
+ * The panel's mark(rows) highlights those rows; null takes the highlight off.
+ */
+export function scatter(container, plot, { open = null, choose = null, title = (point) => point.row } = {}) {
+  const { points } = plot;
+  const x = ends(points.map((point) => point.x), plot.x);
+  const y = ends(points.map((point) => point.y), plot.y);
+  const label = `${visible(plot.title ?? plot.name, 120)} ${count(plot.total ?? points.length)} texts; the list below holds the same.`;
+  const { drawing, scaleX, scaleY } = frame({ x, y, xName: plot.x.title, yName: plot.y.title, label });
+  if (plot.bins) drawing.append(...counted(plot.bins, scaleX, scaleY));
+  const layer = svg("g", {});
+  const dots = points
+    .filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y))
+    .map((point) => {
+      const dot = svg(
+        "circle",
+        { class: `point k${kind(point.class)}`, cx: scaleX(point.x).toFixed(1), cy: scaleY(point.y).toFixed(1), r: points.length > 800 ? 2.2 : 3, "data-row": point.row },
+        svg("title", {}, visible(`${title(point)}: ${number(point.x)}, ${number(point.y)}`, 200)),
+      );
+      return dot;
+    });
+  layer.append(...dots);
+  drawing.append(layer);
+  container.append(drawing);
+  rubber(drawing, scaleX, scaleY, {
+    done: choose,
+    pressed: (target, at) => {
+      const dot = target.closest?.(".point") ?? near(dots, at);
+      if (dot && open) open(Number(dot.dataset.row));
+      else if (choose) choose(null);
+    },
+  });
+  return {
+    inside: ([x0, x1, y0, y1]) => points.filter((p) => p.x >= x0 && p.x <= x1 && p.y >= y0 && p.y <= y1).map((p) => p.row),
+    mark(rows) {
+      layer.classList.toggle("has-selection", rows !== null);
+      for (const dot of dots) dot.classList.toggle("in", rows !== null && rows.has(Number(dot.dataset.row)));
+    },
+  };
+}
+
+const kind = (value) => (Number.isInteger(value) ? Math.abs(value) % 4 : 0);
+
+/** The point nearest to a press, if one lies within some pixels of the drawing. */
+function near(dots, { x, y }) {
+  let best = null;
+  let least = 64;
+  for (const dot of dots) {
+    const far = (dot.cx.baseVal.value - x) ** 2 + (dot.cy.baseVal.value - y) ** 2;
+    if (far < least) [best, least] = [dot, far];
+  }
+  return best;
+}
+
+/** How many texts lie where, behind the points, where not all are drawn: {x: edges, y: edges, cells: [[i, j, count]]}. */
+function counted({ x, y, cells }, scaleX, scaleY) {
+  const most = Math.max(...cells.map(([, , found]) => found));
+  return cells.map(([i, j, found]) =>
+    svg(
+      "rect",
+      { class: "bin", x: scaleX(x[i]), y: scaleY(y[j + 1]), width: scaleX(x[i + 1]) - scaleX(x[i]), height: scaleY(y[j]) - scaleY(y[j + 1]), "fill-opacity": (0.1 + 0.6 * Math.sqrt(found / most)).toFixed(3) },
+      svg("title", {}, `${count(found)} texts`),
+    ),
+  );
+}
+
+/** Draw a rectangle with the pointer; a press without a drag is a press. */
+function rubber(drawing, scaleX, scaleY, { done, pressed }) {
+  const at = (event) => {
+    const box = drawing.getBoundingClientRect();
+    const scale = drawing.viewBox.baseVal.width / box.width;
+    return { x: (event.clientX - box.left) * scale, y: (event.clientY - box.top) * scale };
+  };
+  drawing.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    const from = at(event);
+    const target = event.target;
+    const box = svg("rect", { class: "lasso" });
+    const move = (moved) => {
+      const to = at(moved);
+      if (!box.isConnected && Math.hypot(to.x - from.x, to.y - from.y) < 5) return;
+      if (!box.isConnected) drawing.append(box);
+      for (const [name, value] of [["x", Math.min(from.x, to.x)], ["y", Math.min(from.y, to.y)], ["width", Math.abs(to.x - from.x)], ["height", Math.abs(to.y - from.y)]]) box.setAttribute(name, value);
+    };
+    const end = (ended) => {
+      drawing.removeEventListener("pointermove", move);
+      const to = at(ended);
+      if (!box.isConnected) {
+        if (ended.type === "pointerup") pressed(target, from);
+        return;
+      }
+      box.remove();
+      if (ended.type !== "pointerup") return;
+      const xs = [scaleX.back(from.x), scaleX.back(to.x)].sort((a, b) => a - b);
+      const ys = [scaleY.back(from.y), scaleY.back(to.y)].sort((a, b) => a - b);
+      done?.([...xs, ...ys].map((value) => Number(value.toPrecision(4))));
+    };
+    drawing.setPointerCapture(event.pointerId);
+    drawing.addEventListener("pointermove", move);
+    drawing.addEventListener("pointerup", end, { once: true });
+    drawing.addEventListener("pointercancel", end, { once: true });
+  });
+}
+
+/** A ROC curve of {roc: [[false, true], …]}; hovering or tabbing to a point names its model. */
+export function curve(container, { points, x, y, title, name = (point) => point.name }) {
+  const size = { ...SIZE, width: 260, height: 240 };
+  const label = `${visible(title, 120)}: ROC, ${points.length} points.`;
+  const { drawing, scaleX, scaleY } = frame({ x: [0, 1], y: [0, 1], xName: x, yName: y, label, size });
+  const path = points.map((point) => `${scaleX(point.x).toFixed(1)},${scaleY(point.y).toFixed(1)}`).join(" ");
+  drawing.append(
+    svg("line", { class: "diagonal", x1: scaleX(0), y1: scaleY(0), x2: scaleX(1), y2: scaleY(1) }),
+    svg("polyline", { class: "curve", points: path }),
+    ...points
+      .filter((point) => name(point))
+      .map((point) => svg("circle", { class: `point${point.class === 1 ? "" : " k1"}`, cx: scaleX(point.x), cy: scaleY(point.y), r: 2.4 }, svg("title", {}, visible(name(point), 200)))),
+  );
+  container.append(drawing);
+}
+
+/** A small picture of counts, without axes. */
+export function spark(counts, label) {
+  const width = 126;
+  const height = 44;
+  const most = Math.max(1, ...counts);
+  const each = width / Math.max(counts.length, 1);
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+    counts.map((value, i) => svg("rect", { class: "spark", x: i * each, width: Math.max(each - 0.8, 0.4), y: height - 1 - (value / most) * (height - 4), height: (value / most) * (height - 4) })),
+    svg("line", { class: "axis", x1: 0, x2: width, y1: height - 0.5, y2: height - 0.5 }),
+  );
+}
+
+/** What the colours of points stand for. */
+export const classKeys = (classes) =>
+  h("p", { class: "keys" }, classes.slice(0, 4).map((name, i) => h("span", {}, h("span", { class: `dot k${i}` }), inWords(name))));

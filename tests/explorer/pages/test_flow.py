@@ -1,0 +1,250 @@
+"""A reader's way through the explorer, in a browser; what it shows is what Python computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from tests.explorer.pages.conftest import Site, ready
+
+from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.presentation.text import visible_token
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def instance(run: Path, row: int) -> dict[str, Any]:
+    return pq.read_table(run / "findings" / "instances.parquet").slice(row, 1).to_pylist()[0]
+
+
+def computed(text: dict[str, Any], weights: np.ndarray) -> dict[str, Any]:
+    """What Python makes of other weights."""
+    own, logits = np.array(text["attention"]), np.array(text["token_logits"])
+    before, after = (torch.softmax(torch.tensor(w @ logits), -1) for w in (own, weights))
+    return {
+        "probabilities": after.tolist(),
+        "jsd": jensen_shannon(torch.tensor(own), torch.tensor(weights)).item(),
+        "tvd": total_variation(before, after).item(),
+    }
+
+
+def shown(page: Any) -> dict[str, Any]:
+    """What the editor shows."""
+    figure = "name => Number(document.querySelector(`[data-figure='${name}']`).dataset.value)"
+    return {
+        "probabilities": page.locator(".results .p").evaluate_all("all => all.map(one => Number(one.dataset.value))"),
+        "jsd": page.evaluate(figure, "jsd"),
+        "tvd": page.evaluate(figure, "tvd"),
+    }
+
+
+def equal(found: dict[str, Any], expected: dict[str, Any], within: float = 1e-12) -> None:
+    assert found["probabilities"] == pytest.approx(expected["probabilities"], abs=within)
+    assert found["jsd"] == pytest.approx(expected["jsd"], abs=within)
+    assert found["tvd"] == pytest.approx(expected["tvd"], abs=within)
+
+
+def weighted(text: dict[str, Any], place: int, value: float) -> np.ndarray:
+    own = np.array(text["attention"])
+    weights = own * (1 - value) / (own.sum() - own[place])
+    weights[place] = value
+    return weights
+
+
+def quiet(page: Any, site: Site) -> None:
+    """Nothing complained, nothing was asked of anyone else."""
+    assert page.complaints == []
+    assert [url for url in page.requests if not url.startswith((site.address, "data:"))] == []
+
+
+def test_from_home_to_a_plot_to_a_text_to_a_weight(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), site.address)
+    page.get_by_role("link", name=site.real.name).click()
+    point = page.locator(".plot .point").first
+    point.wait_for()
+    rows = page.locator(".plot").first.locator(".point").evaluate_all("all => all.map(one => one.dataset.row)")
+    point.click(force=True)
+    page.wait_for_selector(".editor .bar")
+    address, _, row = urlsplit(page.url).path.rpartition("/")
+    assert address == f"/runs/{site.real.name}/texts"
+    assert row in rows
+    text = instance(site.real, int(row))
+    equal(shown(page), computed(text, np.array(text["attention"])))
+
+    bar = page.locator(".bar").nth(1)
+    bar.scroll_into_view_if_needed()
+    box = bar.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.3, steps=5)
+    page.mouse.up()
+    value = float(bar.get_attribute("aria-valuenow"))
+    assert 0.05 < value < 1
+    equal(shown(page), computed(text, weighted(text, 1, value)), within=1e-6)
+    assert parse_qs(urlsplit(page.evaluate("location.href")).query)["w"] == [f"own~1:{value:g}"]
+    quiet(page, site)
+
+
+def test_a_weight_typed_stepped_zeroed_spread_and_reset(window: Callable[..., Any], site: Site) -> None:
+    page, text = ready(window(), site.text(site.real)), instance(site.real, 0)
+    own = np.array(text["attention"])
+    page.locator(".bar").nth(2).focus()
+    field = page.get_by_label("Weight of the chosen word")
+    field.fill("0.5")
+    field.press("Enter")
+    equal(shown(page), computed(text, weighted(text, 2, 0.5)))
+    page.locator(".bar").nth(2).focus()
+    page.keyboard.press("ArrowUp")
+    equal(shown(page), computed(text, weighted(text, 2, 0.51)))
+    page.get_by_role("button", name="zero it").click()
+    equal(shown(page), computed(text, weighted(text, 2, 0)))
+    page.get_by_role("button", name="reset it").click()
+    equal(shown(page), computed(text, own), within=1e-9)
+    page.get_by_role("button", name="the model’s own").click()
+    page.get_by_role("button", name="spread it evenly").click()
+    evenly = own + own[2] / (len(own) - 1)
+    evenly[2] = 0
+    equal(shown(page), computed(text, evenly))
+    quiet(page, site)
+
+
+def test_weights_to_begin_from(window: Callable[..., Any], site: Site) -> None:
+    page, text = ready(window(), site.text(site.real)), instance(site.real, 0)
+    own = np.array(text["attention"])
+    page.get_by_role("button", name="uniform").click()
+    equal(shown(page), computed(text, np.full(len(own), 1 / len(own))))
+    page.get_by_role("button", name="permuted").click()
+    first = shown(page)
+    page.get_by_role("button", name="permuted").click()
+    assert shown(page) != first
+    attack = pq.read_table(next((site.real / "findings").glob("adversary*.parquet"))).to_pylist()
+    mine = next(found for found in attack if found["id"] == text["id"])
+    page.get_by_role("button", name="adversary").click()
+    equal(shown(page), computed(text, np.array(mine["adversarial_attention"])), within=1e-9)
+    assert shown(page)["jsd"] == pytest.approx(mine["lower"], abs=1e-6)
+    assert "the prediction is kept" in page.locator("[data-figure=within]").inner_text()
+    quiet(page, site)
+
+
+def test_the_smallest_flip_set_flips(window: Callable[..., Any], site: Site) -> None:
+    sets = pq.read_table(next((site.real / "findings").glob("flip_sets*.parquet"))).to_pylist()
+    found = next(one for one in sets if one["order"] == "smallest" and one["items"])
+    ids = pq.read_table(site.real / "findings" / "instances.parquet")["id"].to_pylist()
+    page = ready(window(), site.text(site.real, ids.index(found["id"])))
+    page.get_by_role("button", name="smallest flip set").click()
+    assert "instead of" in page.locator(".decision").inner_text()
+    for place, bar in enumerate(page.locator(".bar").all()):
+        assert (float(bar.get_attribute("aria-valuenow")) == 0) == (place in found["items"])
+    quiet(page, site)
+
+
+def test_a_link_shows_the_same_in_another_browser(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), site.text(site.real))
+    page.get_by_role("button", name="adversary").click()
+    page.locator(".bar").nth(1).focus()
+    page.keyboard.press("PageUp")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Delete")
+    page.get_by_role("button", name="as running texts").click()
+    again = ready(window(), page.evaluate("location.href"))
+    assert shown(again) == shown(page)
+    assert again.locator(".heatmap.texts").count() == 1
+    weights = "all => all.map(one => one.getAttribute('aria-valuenow'))"
+    assert again.locator(".bar").evaluate_all(weights) == page.locator(".bar").evaluate_all(weights)
+
+
+def test_texts_chosen_in_a_plot_are_listed_and_marked_everywhere(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.address}/runs/{site.real.name}")
+    drawing = page.locator("[data-plot=attention] svg")
+    drawing.scroll_into_view_if_needed()
+    box = drawing.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.14, box["y"] + 6)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.98, box["y"] + box["height"] * 0.5, steps=6)
+    page.mouse.up()
+    page.locator("#how-many", has_text="chosen").wait_for()
+    chosen = page.locator("[data-plot=attention] .point.in").count()
+    assert chosen > 0
+    assert page.locator("#how-many").inner_text().startswith(f"{chosen} of")
+    assert page.locator("[data-plot=uniform] .point.in").count() == chosen
+    again = ready(window(), page.evaluate("location.href"))
+    again.locator("#how-many", has_text="chosen").wait_for()
+    assert again.locator("[data-plot=attention] .point.in").count() == chosen
+    again.get_by_role("button", name="all texts").click()
+    again.locator("#how-many", has_not_text="chosen").wait_for()
+    assert again.locator(".point.in").count() == 0
+    quiet(page, site)
+
+
+def test_ones_own_text_and_a_word_taken_out(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.address}/runs/{site.real.name}")
+    page.get_by_label("Your own text").fill("it was <b>good</b> w1 good")
+    page.get_by_role("button", name="read it").click()
+    page.wait_for_selector(".editor .bar")
+    assert page.locator("button.column").all_inner_texts() == ["it", "was", "<b>good</b>", "w1", "good"]
+    before = shown(page)["probabilities"]
+    page.locator("button.column").nth(4).click()
+    page.get_by_role("button", name="take it out").click()
+    page.locator("button.column").nth(4).wait_for(state="detached")
+    assert shown(page)["probabilities"] != before
+    quiet(page, site)
+
+
+def test_words_exchanged_are_in_the_address_and_can_be_taken_back(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), site.text(site.real, 1))
+    words = page.locator("button.column").all_inner_texts()
+    page.locator("button.column").nth(1).click()
+    page.get_by_label("Another word").fill("~=&good")
+    page.get_by_role("button", name="exchange").click()
+    page.wait_for_selector("#changes")
+    expected = [words[0], "~=&good", *words[2:]]
+    assert page.locator("button.column").all_inner_texts() == expected
+    again = ready(window(), page.evaluate("location.href"))
+    assert again.locator("button.column").all_inner_texts() == expected
+    again.get_by_role("button", name="back to the text as it is").click()
+    again.wait_for_selector("#changes", state="detached")
+    assert again.locator("button.column").all_inner_texts() == words
+    quiet(page, site)
+
+
+def test_two_models_on_the_same_text(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.text(site.real)}?with={site.other.name}")
+    page.wait_for_selector("#other-says")
+    assert page.get_by_label("Another run").input_value() == site.other.name
+    rows = page.locator(".aligned table").first.locator("tbody th").all_inner_texts()
+    assert any(row.startswith(site.other.name[:8]) for row in rows)
+    quiet(page, site)
+
+
+def test_a_hostile_corpus_is_text(window: Callable[..., Any], site: Site) -> None:
+    for width in (1280, 390):
+        page = window(width=width)
+        for path in ("", f"/runs/{site.hostile.name}", *(f"/runs/{site.hostile.name}/texts/{row}" for row in (0, 7))):
+            ready(page, site.address + path)
+            assert page.locator("script:not([src^='/static/'])").count() == 0
+            assert page.locator("img").count() == 0
+            assert page.title() != "owned"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        text = instance(site.hostile, 7)
+        words = page.locator("button.column").all_inner_texts()
+        assert [word[:30] for word in words] == [visible_token(token)[:30].strip() for token in text["tokens"]]
+        quiet(page, site)
+
+
+def test_words_without_end_and_from_right_to_left(window: Callable[..., Any], site: Site) -> None:
+    table = pq.read_table(site.real / "findings" / "instances.parquet").to_pylist()
+    for wanted in ("x" * 5_000, "مرحبا"):
+        row = next((i for i, text in enumerate(table) if wanted in text["tokens"]), None)
+        if row is None:
+            continue
+        for width in (1280, 390):
+            page = ready(window(width=width), f"{site.text(site.real, row)}?view=texts")
+            assert wanted in page.locator(".texts .token").nth(table[row]["tokens"].index(wanted)).inner_text()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            quiet(page, site)

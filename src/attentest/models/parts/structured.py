@@ -24,7 +24,7 @@ NEVER = -1e4
 class Structured(Attention):
     r"""Segmentation attention: each token is read or not, $z_t \in \{0, 1\}$, and neighbours decide together.
 
-    Kim et al. (2017): a linear-chain conditional random field over $z_1 \dots z_T$. Its energies are $u_t$ for
+    Kim et al. (2017): a linear-chain conditional random field over all $z_t$. Its energies are $u_t$ for
     reading token *t*, linear in the state, $w \cdot h_t + b$, or $q \cdot W h_t / \sqrt{m} + b$ where there is a
     query, and one learned number for each of the four steps from $z_{t-1}$ to $z_t$, so that whole phrases can be
     read together. The weights are the marginals $p(z_t = 1)$ over real tokens, divided by their sum. Kim et al. do

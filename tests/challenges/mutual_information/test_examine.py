@@ -13,7 +13,7 @@ from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges.challenge import Examination
 from attentest.challenges.mutual_information import clusters
-from attentest.challenges.mutual_information.clusters import Clusters, Sample, nearest
+from attentest.challenges.mutual_information.clusters import Clusters, KMeans, Sample, nearest
 from attentest.challenges.mutual_information.examine import MutualInformation
 from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.vocabulary import END
@@ -106,6 +106,22 @@ def test_findings_depend_on_nothing_but_seed_and_texts():
     assert other[0]["training_information"] != together[0]["training_information"]
 
 
+def test_one_cluster_for_each_word_keeps_every_word_apart(monkeypatch):
+    monkeypatch.setattr(clusters, "FIRST", 100)  # the centres are drawn from all tokens
+    rows = MutualInformation(words=12, clusters=12, batch=20).examine(examination()).to_pylist()
+    words: dict[int, set[str]] = {}
+    examined = examination()
+    counts = Counter(word for text in examined.tokens.to_pylist() for word in text)
+    most = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:12]]
+    for text, row in zip(examined.tokens.to_pylist(), rows, strict=True):
+        here = [word for word in text if word in most]
+        for word, label in zip(here, row["embedding_clusters"], strict=True):
+            words.setdefault(label, set()).add(word)
+    assert all(len(of) == 1 for of in words.values())
+    shares = np.array([counts[word] for word in most]) / sum(counts[word] for word in most)
+    assert rows[0]["training_embedding_entropy"] == pytest.approx(-(shares * np.log(shares)).sum())
+
+
 def test_the_nearest_centre_is_that_of_scikit_learn():
     random = np.random.default_rng(0)
     vectors = random.normal(size=(300, 5)).astype(np.float32)
@@ -122,7 +138,7 @@ def learned(make, monkeypatch) -> Clusters:
     model, encoded, _ = model_of(400, 30)
     read = model.read
     monkeypatch.setattr(model, "read", lambda batch: replace(reading := read(batch), states=make(reading)))
-    return Clusters.learned(model, encoded, Sample.of(encoded, 40, "frequent", 10**6, 0), 15, 50)
+    return Clusters.learned(model, encoded, Sample.of(encoded, 40, "frequent", 10**6, 0), KMeans(15, 50, 0.0))
 
 
 def test_states_that_are_the_embeddings_say_all_there_is(monkeypatch):
@@ -150,5 +166,7 @@ def test_it_says_why_it_cannot_say_and_refuses_what_makes_no_sense():
     assert {row["not_judged"] for row in rows} == {"there are no training texts"}
     with pytest.raises(InputError, match="sample='rare' must be one of frequent, sampled"):
         MutualInformation(sample="rare")
+    with pytest.raises(InputError, match="reassignment=-1"):
+        MutualInformation(reassignment=-1.0)
     with pytest.raises(InputError, match="clusters=0 must be at least 1"):
         MutualInformation(clusters=0)

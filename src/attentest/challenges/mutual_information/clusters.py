@@ -20,7 +20,7 @@ from attentest.data.vocabulary import END
 from attentest.models.subject import Reading, Subject
 from attentest.statistics.information import Information, information, pointwise
 
-__all__ = ["Clusters", "Sample", "nearest", "one_state_each"]
+__all__ = ["Clusters", "KMeans", "Sample", "nearest", "one_state_each"]
 
 #: Texts are shuffled and read so many at a time, in batches of so many padded positions.
 CHUNK, POSITIONS = 1024, 16384
@@ -84,6 +84,28 @@ def one_state_each(reading: Reading) -> bool:
 
 
 @dataclass(frozen=True)
+class KMeans:
+    """How the vectors are clustered."""
+
+    clusters: int
+    batch: int
+    reassignment: float
+
+    def begun(self, first: int, seed: int) -> MiniBatchKMeans:
+        """The estimator before the first vectors, which are so many."""
+        return MiniBatchKMeans(
+            min(self.clusters, first),
+            batch_size=self.batch,
+            n_init=1,
+            init_size=first,
+            random_state=seed,
+            reassignment_ratio=self.reassignment,
+            # The labels of every batch would cost as much again, and nobody asks for them.
+            compute_labels=False,
+        )
+
+
+@dataclass(frozen=True)
 class Clusters:
     """Centres of embeddings and states, and what the training tokens' clusters say of each other."""
 
@@ -100,11 +122,9 @@ class Clusters:
     cumulative: np.ndarray
 
     @classmethod
-    def learned(cls, subject: Subject, encoded: Encoded, sample: Sample, clusters: int, batch: int) -> Clusters:
+    def learned(cls, subject: Subject, encoded: Encoded, sample: Sample, asked: KMeans) -> Clusters:
         """Centres by mini-batch k-means, each token seen once, and the labels of the same tokens by them."""
-        centres = [
-            torch.from_numpy(one).to(subject.device) for one in _centres(subject, encoded, sample, clusters, batch)
-        ]
+        centres = [torch.from_numpy(one).to(subject.device) for one in _centres(subject, encoded, sample, asked)]
         found = [
             (*(nearest(vectors, of).cpu().numpy() for vectors, of in zip(pair, centres, strict=True)), text)
             for *pair, text in sample.blocks(subject, encoded)
@@ -130,16 +150,12 @@ def nearest(vectors: Float[Tensor, "vector size"], centres: Float[Tensor, "clust
     return torch.cat([(half - part @ centres.T).argmin(-1) for part in parts])
 
 
-def _centres(subject: Subject, encoded: Encoded, sample: Sample, clusters: int, batch: int) -> list[np.ndarray]:
+def _centres(subject: Subject, encoded: Encoded, sample: Sample, asked: KMeans) -> list[np.ndarray]:
     """Of embeddings and of states: the first vectors give the centres (k-means++), then they move batch by batch."""
     fits: list[MiniBatchKMeans] = []
-    for pair in _cut(sample.blocks(subject, encoded), FIRST * clusters, batch):
+    for pair in _cut(sample.blocks(subject, encoded), FIRST * asked.clusters, asked.batch):
         if not fits:
-            many, first = min(clusters, len(pair[0])), len(pair[0])
-            about = {"batch_size": batch, "n_init": 1, "init_size": first, "random_state": sample.seed}
-            # Labels of every batch would cost as much again, and nobody asks for them.
-            about["compute_labels"] = False
-            fits = [MiniBatchKMeans(many, **about) for _ in pair]
+            fits = [asked.begun(len(pair[0]), sample.seed) for _ in pair]
         for fit, vectors in zip(fits, pair, strict=True):
             fit.partial_fit(vectors)
     return [np.asarray(fit.cluster_centers_, dtype=np.float32) for fit in fits]

@@ -44,7 +44,7 @@ def token_curves(text: Text, names: Sequence[str]) -> alt.LayerChart:
         "model:N",
         title=None,
         scale=alt.Scale(domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))]),
-        legend=alt.Legend(symbolType="stroke", labelLimit=300, columns=3) if len(names) > 1 else None,
+        legend=alt.Legend(orient="top", symbolType="stroke", labelLimit=300, columns=3) if len(names) > 1 else None,
     )
     points: Rows = [
         {"x": place, "y": value, "model": curve.name}

@@ -34,7 +34,7 @@ class Tried:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """What its weight is chosen for: corpus, attention and the term's name; sums over a text are not in the race."""
+        """What its weight is chosen for: corpus, attention, the name of the term; a sum over a text is never chosen."""
         return self.corpus, self.attention, "" if "per=" in self.term else self.term.partition("(")[0]
 
     @property

@@ -35,14 +35,19 @@ def _outside(results: Results) -> Iterator[str]:
         ("words", _words(results), f"{results.wording.items} a {results.wording.whole}"),
         ("deciding", _deciding(results), f"{results.wording.items} that decide"),
     ):
-        low, high = limits.get(name, (-math.inf, math.inf))
-        if found is not None and (found < low or found > high):
+        low, high = (_whole(limit) for limit in limits.get(name, (-math.inf, math.inf)))
+        if found is not None and not low <= round(found) <= high:
             yield f"{found:,.0f} {unit}, calibrated from {low:,.0f} to {high:,.0f}"
     if "importance" in results.found:
         asked = results.found["importance"].parameters
         for name, least in LEAST.items():
             if asked.get(name, least) < least:
                 yield f"importance with {name}={asked[name]}, calibrated with {least} or more"
+
+
+def _whole(limit: float) -> float:
+    """A limit as it is shown: what rounds to it lies within."""
+    return limit if math.isinf(limit) else round(limit)
 
 
 def _deciding(results: Results) -> float | None:

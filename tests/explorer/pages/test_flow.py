@@ -218,7 +218,7 @@ def test_two_models_on_the_same_text(window: Callable[..., Any], site: Site) -> 
     page.wait_for_selector("#other-says")
     assert page.get_by_label("Another run").input_value() == site.other.name
     rows = page.locator(".aligned table").first.locator("tbody th").all_inner_texts()
-    assert any(row.startswith(site.other.name[:8]) for row in rows)
+    assert "beside: attention" in rows
     quiet(page, site)
 
 
@@ -248,3 +248,9 @@ def test_words_without_end_and_from_right_to_left(window: Callable[..., Any], si
             assert wanted in page.locator(".texts .token").nth(table[row]["tokens"].index(wanted)).inner_text()
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             quiet(page, site)
+
+
+def test_layers_and_heads_are_refused_in_one_line_where_there_are_none(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.text(site.real)}?layers=1")
+    assert page.locator("#layers").count() == 0
+    quiet(page, site)

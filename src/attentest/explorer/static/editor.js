@@ -4,6 +4,8 @@ import { argmax, edited, jsd, mixed, parsed, permuted, softmax, tvd, uniform, wi
 
 const STEP = 0.01;
 const SCALES = [0.02, 0.05, 0.1, 0.2, 0.5, 1];
+const MOST = 6; // classes shown
+const ROUNDING = 1e-9; // the adversary goes to ε itself
 const WAIT = 120; // milliseconds without a change before the model is asked
 
 /** A weight as it is typed. */
@@ -13,14 +15,16 @@ const shortly = (weight) => Number(weight.toFixed(6));
  * Put an editor into a container.
  *
  * text: {tokens, attention, classes, probabilities, token_logits|null, epsilon, adversary?, flip_set?, label?}.
- * reread(weights) → {probabilities}: asks the model where the head is not affine.
+ * reread(weights) → {probabilities}: asks the model where the head is not affine. Of very many classes it tells
+ * {top: [{class, probability}], written, jsd, tvd} instead.
+ * attack(kind) → the text with its adversary, or its flip_set, where findings hold none.
  * start: weights as an address carries them. changed(start, found): told after every change.
  */
-export function editor(container, text, { reread = null, start = "own", changed = () => {} } = {}) {
+export function editor(container, text, { reread = null, attack = null, start = "own", changed = () => {} } = {}) {
   const { tokens, classes } = text;
   const exact = Array.isArray(text.token_logits);
   const own = text.attention;
-  const before = exact ? softmax(mixed(own, text.token_logits)) : text.probabilities;
+  const before = exact ? softmax(mixed(own, text.token_logits)) : (text.probabilities ?? null);
   const bases = {
     own: () => own,
     uniform: () => uniform(own.length),
@@ -60,19 +64,36 @@ export function editor(container, text, { reread = null, start = "own", changed 
   update();
 
   function setButtons() {
-    const flip = text.flip_set;
-    const missing = (what) => `${what} is not in this run's findings`;
     return [
       begin("own", "the model’s own", "The weights that the model gave"),
       begin("uniform", "uniform", "The same weight on every word"),
       act("permuted", "The model’s weights in another order; another at each press", () => begun(`perm.${base.startsWith("perm.") ? Number(base.slice(5)) + 1 : 1}`), "perm"),
-      begin("adversary", "adversary", "Weights as different as can be found that keep the prediction within ε", !text.adversary && missing("An adversary")),
-      begin("flip", "smallest flip set", "The fewest words without whose weight the decision changes", !flip?.length && (flip ? "No set of words flips this decision" : missing("A flip set"))),
+      fetched("adversary", "adversary", "Weights as different as can be found that keep the prediction within ε", "adversary", () => Boolean(text.adversary?.weights)),
+      fetched("flip", "smallest flip set", "The fewest words without whose weight the decision changes", "flip_set", () => Boolean(text.flip_set?.length)),
     ];
   }
 
-  function begin(key, label, title, absent = false) {
-    return act(label, absent || title, () => begun(key), key, Boolean(absent));
+  /** Weights that findings may hold, or the model finds. */
+  function fetched(key, label, title, kind, known) {
+    const press = async (event) => {
+      const button = event.currentTarget;
+      try {
+        if (!known()) {
+          panel.wait();
+          Object.assign(text, await attack(kind));
+        }
+        if (!known()) throw new Error("No set of words flips this decision.");
+        begun(key);
+      } catch (error) {
+        panel.failed(error);
+        button.disabled = true;
+      }
+    };
+    return act(label, known() || attack ? title : "Not in this run’s findings", press, key, !known() && !attack);
+  }
+
+  function begin(key, label, title) {
+    return act(label, title, () => begun(key), key);
   }
 
   function act(label, title, press, key = null, disabled = false) {
@@ -196,7 +217,7 @@ export function editor(container, text, { reread = null, start = "own", changed 
   function update() {
     draw();
     if (exact) show(softmax(mixed(weights, text.token_logits)));
-    else if (!edits.length && base === "own") show(before);
+    else if (before && !edits.length && base === "own") show(before);
     else ask();
   }
 
@@ -208,15 +229,16 @@ export function editor(container, text, { reread = null, start = "own", changed 
     timer = setTimeout(async () => {
       try {
         const found = await reread(sent);
-        if (mine === asked) show(found.probabilities);
+        if (mine === asked) show(found.probabilities, found);
       } catch (error) {
         if (mine === asked) panel.failed(error);
       }
     }, WAIT);
   }
 
-  function show(probabilities) {
-    const found = { probabilities, predicted: argmax(probabilities), jsd: jsd(own, weights), tvd: tvd(before, probabilities), weights };
+  function show(probabilities, said = {}) {
+    const moved = probabilities && before ? tvd(before, probabilities) : (said.tvd ?? 0);
+    const found = { ...said, probabilities, predicted: probabilities ? argmax(probabilities) : said.predicted, jsd: jsd(own, weights), tvd: moved, weights };
     panel.show(found);
     changed(base === "own" && !edits.length ? null : written(base, edits), found);
   }
@@ -229,21 +251,18 @@ export function editor(container, text, { reread = null, start = "own", changed 
 }
 
 /** What the model makes of the weights: a bar for each class, the decision, how far weights and prediction moved. */
-function results({ classes, label, epsilon }, before) {
-  // Of many classes the likeliest under the model's own weights, and the one decided, are shown.
-  const MOST = 6;
-  const order = before.map((_, i) => i).sort((a, b) => before[b] - before[a]);
-  const shown = classes.length > MOST ? order.slice(0, MOST) : classes.map((_, i) => i);
-  const rows = shown.map((place) => rowOf(place));
-  const more = classes.length > MOST ? rowOf(null) : null;
+function results({ classes, label, epsilon, predicted: decided }, before) {
+  const was = before ? argmax(before) : decided;
+  const name = (place, written) => visible(written ?? classes[place] ?? place, 60);
   const decision = h("output", { class: "decision", "aria-live": "polite" });
   const figures = { jsd: h("output", { "data-figure": "jsd" }), tvd: h("output", { "data-figure": "tvd" }) };
   const within = h("span", { class: "within", "data-figure": "within" });
+  const chances = h("div", { class: "chances" });
   const element = h(
     "div",
     { class: "results" },
     decision,
-    h("div", { class: "chances" }, [...rows, ...(more ? [more] : [])].flatMap((row) => row.parts)),
+    chances,
     h(
       "dl",
       { class: "moved" },
@@ -254,20 +273,24 @@ function results({ classes, label, epsilon }, before) {
     ),
   );
 
-  function rowOf(place) {
-    const bar = h("span", { class: "chance" }, h("span", { class: "was" }));
-    const figure = h("span", { class: "p" });
-    const name = h("span", { class: "class", dir: "auto" }, place === null ? "" : visible(classes[place], 60));
-    return { place, bar, figure, name, parts: [name, bar, figure] };
+  /** Which classes are shown: all, or the likeliest under the model's own weights and the one decided now. */
+  function listed({ probabilities, predicted, top }) {
+    if (!probabilities) return (top ?? []).slice(0, MOST).map(({ class: word, probability }, i) => ({ word, probability, first: i === 0 }));
+    const order = before.map((_, i) => i);
+    const shown = classes.length > MOST ? order.sort((a, b) => before[b] - before[a]).slice(0, MOST - 1) : order;
+    if (!shown.includes(predicted)) shown.push(predicted);
+    return shown.map((i) => ({ word: classes[i], probability: probabilities[i], own: before[i], first: i === predicted }));
   }
 
-  function drawRow(row, probabilities) {
-    row.bar.style.setProperty("--p", `${(100 * probabilities[row.place]).toFixed(3)}%`);
-    row.bar.style.setProperty("--was", `${(100 * before[row.place]).toFixed(3)}%`);
-    row.figure.textContent = probabilities[row.place].toFixed(4);
-    row.figure.dataset.value = probabilities[row.place];
-    for (const part of row.parts) part.classList.toggle("decided", row.place === argmax(probabilities));
-  }
+  const rowOf = ({ word, probability, own, first }) => {
+    const mark = first ? " decided" : "";
+    const style = { "--p": `${(100 * probability).toFixed(3)}%`, "--was": `${(100 * (own ?? 0)).toFixed(3)}%` };
+    return [
+      h("span", { class: `class${mark}`, dir: "auto" }, visible(word, 60)),
+      h("span", { class: `chance${mark}`, style }, own === undefined ? "" : h("span", { class: "was" })),
+      h("span", { class: `p${mark}`, "data-value": probability }, probability.toFixed(4)),
+    ];
+  };
 
   return {
     element,
@@ -276,23 +299,18 @@ function results({ classes, label, epsilon }, before) {
       element.classList.remove("waiting");
       decision.textContent = visible(error.message, 300);
     },
-    show({ probabilities, predicted, jsd: weightsMoved, tvd: moved }) {
+    show(found) {
+      const { predicted, jsd: weightsMoved, tvd: moved } = found;
       element.classList.remove("waiting");
-      for (const row of rows) drawRow(row, probabilities);
-      if (more) {
-        more.place = shown.includes(predicted) ? order[MOST] : predicted;
-        more.name.textContent = visible(classes[more.place], 60);
-        drawRow(more, probabilities);
-      }
-      const was = argmax(before);
-      const truth = label === null || label === undefined ? "" : `; true label: ${visible(classes[label] ?? label, 60)}`;
-      decision.textContent = (predicted === was ? `Decides ${visible(classes[predicted], 60)}, as with its own weights` : `Decides ${visible(classes[predicted], 60)} instead of ${visible(classes[was], 60)}`) + truth;
+      chances.replaceChildren(...listed(found).flatMap(rowOf));
+      const truth = label === null || label === undefined ? "" : `; true label: ${name(label)}`;
+      decision.textContent = (predicted === was ? `Decides ${name(predicted, found.written)}, as with its own weights` : `Decides ${name(predicted, found.written)} instead of ${name(was)}`) + truth;
       decision.classList.toggle("flipped", predicted !== was);
       for (const [key, figure] of [["jsd", weightsMoved], ["tvd", moved]]) {
         figures[key].textContent = number(figure, 4);
         figures[key].dataset.value = figure;
       }
-      const inside = moved <= epsilon;
+      const inside = moved <= epsilon + ROUNDING;
       within.textContent = epsilon === null || epsilon === undefined ? "" : inside ? `≤ ε = ${epsilon}: the prediction is kept` : `> ε = ${epsilon}: the prediction is not kept`;
       within.classList.toggle("yes", inside);
       within.classList.toggle("no", !inside);

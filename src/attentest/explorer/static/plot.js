@@ -190,7 +190,7 @@ export function spark(counts, label) {
   const each = width / Math.max(counts.length, 1);
   return svg(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+    { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: label ? "img" : null, "aria-label": label || null, "aria-hidden": label ? null : "true" },
     counts.map((value, i) => svg("rect", { class: "spark", x: i * each, width: Math.max(each - 0.8, 0.4), y: height - 1 - (value / most) * (height - 4), height: (value / most) * (height - 4) })),
     svg("line", { class: "axis", x1: 0, x2: width, y1: height - 0.5, y2: height - 0.5 }),
   );

@@ -8,10 +8,11 @@ export const runPath = () => location.pathname.split("/").slice(0, 3).join("/");
 export const textName = (text, row) => (text.id === undefined || text.id === null || text.id === "" ? `text ${row}` : `text ${visible(text.id, 60)}`);
 
 /** A box for a text of one's own. submit(text, second): what happens then. */
-export function ownText({ value = "", second = false, submit }) {
+export function ownText({ value = "", second = false, secondValue = "", submit }) {
   const box = h("textarea", { maxlength: 20000, "aria-label": "Your own text", dir: "auto", placeholder: "Type a text, and see what the model makes of it" });
   box.value = value ?? "";
   const other = second && h("textarea", { maxlength: 20000, "aria-label": "The second text", dir: "auto", placeholder: "The second text: question, hypothesis, aspect" });
+  if (other) other.value = secondValue;
   const send = (event) => {
     event.preventDefault();
     if (box.value.trim()) submit(box.value, other ? other.value : null);

@@ -119,7 +119,7 @@ start(async (main) => {
     verdict.lines?.length ? lines(verdict.lines) : "",
     found.plots?.length ? h("section", { id: "plots" }, h("h2", {}, "Every point is a text"), panels.element) : "",
     list.element,
-    h("section", { id: "own" }, h("h2", {}, "Your own text"), ownText({ second: Boolean(found.pairs), submit: (text, second) => location.assign(`${run}/texts/0?${new URLSearchParams({ text, ...(second && { second }) })}`) })),
+    h("section", { id: "own" }, h("h2", {}, "Your own text"), ownText({ second: ["pair", "answer"].includes(found.task), submit: (text, second) => location.assign(`${run}/read?${new URLSearchParams({ text, ...(second && { second }) })}`) })),
   );
   addEventListener("popstate", () => {
     panels.mark();

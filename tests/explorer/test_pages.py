@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 from starlette.testclient import TestClient
 from tests.report.made_up import write_run
 
 from attentest.challenges.importance.presentation import GRADES, grade_by_text
 from attentest.challenges.instances.examine import Instances
-from attentest.explorer.data import plots
+from attentest.explorer import server
+from attentest.explorer.data import judging, plots
 from attentest.explorer.data.files import RunFiles
 from attentest.explorer.data.plots import plot_data
 from attentest.explorer.server import explorer
@@ -113,6 +116,58 @@ def test_calibration_shows_every_test(client):
     found = client.get("/calibration.json").json()
     assert found["members"] > 400
     assert all(0 <= test["auroc"][truth]["value"] <= 1 for test in found["tests"] for truth in test["auroc"])
+
+
+@pytest.mark.parametrize("truth", ["words", "states", "one"])
+def test_the_area_under_a_curve_is_the_auroc_of_calibration(client, truth):
+    tests = client.get("/calibration.json").json()["tests"]
+    for test in [test["name"] for test in tests if truth in test["auroc"]][::9]:
+        found = client.get(f"/calibration/{test}.json?truth={truth}").json()
+        area = np.trapezoid(found["curve"]["true"], found["curve"]["false"])
+        assert area == pytest.approx(found["auroc"]["value"], abs=2e-3)
+    assert client.get("/calibration/nothing.json").status_code == 404
+    assert client.get(f"/calibration/{test}.json?truth=beauty").status_code == 404
+
+
+def test_a_study_is_a_grid_of_its_runs_plots(client, run, at, runs):
+    (runs / "studies").mkdir(exist_ok=True)
+    cells = [{"label": "one", "choices": {"seed": 0}, "run": run.path.name, "problem": None}]
+    cells.append({"label": "two", "choices": {"encoder": "gone"}, "run": "../../etc", "problem": None})
+    record = {"study": "mine", "title": "Mine", "paper": "jain_wallace_2019", "cells": cells}
+    (runs / "studies" / "mine-1.json").write_text(json.dumps(record))
+    study = client.get("/studies/mine.json").json()
+    assert [cell["run"] for cell in study["cells"]] == [run.path.name, None]
+    assert study["cells"][0]["corpus"] == "made-up"
+    assert "permutation" in [plot["name"] for plot in study["plots"]]
+    (cell,) = client.get("/studies/mine/plots/permutation.json").json()["cells"]
+    whole = client.get(f"{at}/plots/permutation.json").json()
+    assert cell["points"] == whole["points"]
+    assert cell["score"]["value"] == pytest.approx(np.mean([point["y"] for point in whole["points"]]))
+    assert {one["run"] for one in client.get("/studies/all.json").json()["cells"]} == {run.path.name, "hostile-2"}
+    for path in ("/studies/mine/plots/none.json", "/studies/none.json", "/studies/none"):
+        assert client.get(path).status_code == 404
+    home = client.get("/home.json?paper=jain_wallace_2019").json()
+    assert [one["id"] for one in home["runs"]] == [run.path.name]
+    assert home["studies"] == [{"study": "mine", "title": "Mine", "paper": "jain_wallace_2019", "cells": 2, "done": 1}]
+
+
+def test_a_verdict_on_very_many_texts_is_read_by_a_process_of_its_own(run, at, client, monkeypatch):
+    monkeypatch.setattr(judging, "MANY", 3)
+    judge = judging.Judge()
+    found = judge.start(RunFiles(run.path)).result(120)
+    judge.stop()
+    assert found == client.get(f"{at}.json").json()["verdict"]
+
+
+def test_a_fault_is_one_line_under_the_same_policy(client, at, monkeypatch):
+    def broken(*_: object) -> None:
+        raise RuntimeError("a secret path")
+
+    monkeypatch.setattr(server, "text_of", broken)
+    answer = client.get(f"{at}/texts/0.json")
+    assert answer.status_code == 500
+    assert answer.json() == {"error": "A fault in attentest (RuntimeError)."}
+    assert "content-security-policy" in answer.headers
 
 
 def test_damaged_findings_are_one_clear_line(tmp_path):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -20,11 +23,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from attentest.errors import AttentestError, InputError, NotApplicable, StorageError, UnknownName, line_of
-from attentest.explorer.data.calibration import calibration
+from attentest.explorer.data.calibration import calibration, roc
 from attentest.explorer.data.claims import claims_of
 from attentest.explorer.data.files import NoSuchText, RunFiles
 from attentest.explorer.data.library import Library
-from attentest.explorer.data.plots import described, plot_data, plots_of
+from attentest.explorer.data.plots import described, plot_json, plots_of
+from attentest.explorer.data.studies import Studies
 from attentest.explorer.data.texts import page_of_texts, text_of
 from attentest.explorer.pages import shell
 from attentest.explorer.plain import as_json
@@ -40,6 +44,10 @@ __all__ = ["explorer"]
 STATIC = Path(__file__).with_name("static")
 #: What a report may do, which is a page by itself with its pictures and its style in it.
 REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+#: Seconds that the page of a run waits for its verdict, which may take minutes; it says so, and asks again.
+PATIENCE, TICK = 6.0, 0.05
+#: How many answers read files at a time.
+READERS = 4
 #: The kinds of errors, and what HTTP calls them; the first that fits.
 STATUS: tuple[tuple[type[AttentestError], int], ...] = (
     (UnknownName, 404),
@@ -51,6 +59,8 @@ STATUS: tuple[tuple[type[AttentestError], int], ...] = (
     (AttentestError, 400),
 )
 
+Found = TypeVar("Found")
+JSON = "application/json"
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -70,12 +80,14 @@ def explorer(
     library, stop = Library(runs), threading.Event()
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.readers = asyncio.Semaphore(READERS)
         thread = threading.Thread(target=library.judge_all, args=(stop,), name="judging", daemon=True)
         if judging:
             thread.start()
         yield
         stop.set()
+        library.judge.stop()
 
     return Starlette(
         routes=[
@@ -98,8 +110,16 @@ def _routes(library: Library) -> list[BaseRoute]:
     def home(request: Request) -> Any:
         return library.home(request.query_params)
 
-    def run(request: Request) -> Any:
-        return _run(library, named(request))
+    async def run(request: Request) -> Response:
+        found = await _reading(request, lambda: named(request))
+        future = library.judge.start(found)
+        for _ in range(round(PATIENCE / TICK)):
+            if future.done():
+                break
+            await asyncio.sleep(TICK)
+        return Response(as_json(await _reading(request, lambda: _run(library, found, future))), media_type=JSON)
+
+    studies = Studies(library)
 
     def texts(request: Request) -> Any:
         return page_of_texts(named(request), request.query_params)
@@ -108,7 +128,7 @@ def _routes(library: Library) -> list[BaseRoute]:
         return text_of(named(request), _row(request))
 
     def plot(request: Request) -> Any:
-        return plot_data(named(request), request.path_params["name"])
+        return plot_json(named(request), request.path_params["name"])
 
     def claims(request: Request) -> Any:
         return claims_of(_paper(request), set(library.names()))
@@ -122,6 +142,15 @@ def _routes(library: Library) -> list[BaseRoute]:
         _page("/claims/{paper}", "paper", _of_paper),
         _twin("/calibration.json", lambda _: calibration()),
         _page("/calibration", "calibration", lambda _: {"title": "Calibration", "twin": "/calibration.json"}),
+        _twin(
+            "/calibration/{test:path}.json", lambda r: roc(r.path_params["test"], r.query_params.get("truth", "words"))
+        ),
+        _twin("/studies/{study}.json", lambda r: studies.study(r.path_params["study"])),
+        _twin(
+            "/studies/{study}/plots/{name}.json",
+            lambda r: studies.grid_json(r.path_params["study"], r.path_params["name"]),
+        ),
+        _page("/studies/{study}", "study", lambda r: _of_study(studies.study(r.path_params["study"]))),
         _twin("/runs/{run}/plots/{name}.json", plot),
         _twin("/runs/{run}/texts/{row}.json", text),
         _page("/runs/{run}/texts/{row}", "text", lambda r: _of_run(named(r), f"texts/{_row(r)}") | {"row": _row(r)}),
@@ -129,7 +158,7 @@ def _routes(library: Library) -> list[BaseRoute]:
         _page("/runs/{run}/texts", "texts", lambda r: _of_run(named(r), "texts")),
         _page("/runs/{run}/read", "read", lambda r: _of_run(named(r), "read") | {"twin": ""}),
         Route("/runs/{run}/report", _answered(lambda r: _report(named(r)))),
-        _twin("/runs/{run}.json", run),
+        Route("/runs/{run}.json", _kept_safe(run)),
         _page("/runs/{run}", "run", lambda r: _of_run(named(r), "")),
     ]
 
@@ -149,9 +178,9 @@ def _live_routes(library: Library, checkpoints: tuple[Path, ...]) -> list[BaseRo
             asked = await posted(request)
             name = request.path_params["run"]
             found = await run_in_threadpool(lambda: getattr(live(), kind)(library.run(name), asked))
-            return Response(await run_in_threadpool(as_json, found), media_type="application/json")
+            return Response(await run_in_threadpool(as_json, found), media_type=JSON)
 
-        return answer
+        return _kept_safe(answer)
 
     def heads(request: Request) -> Any:
         return live().heads(library.run(request.path_params["run"]), _row(request), request.query_params.get("word"))
@@ -162,17 +191,40 @@ def _live_routes(library: Library, checkpoints: tuple[Path, ...]) -> list[BaseRo
     return [*questions, _twin("/runs/{run}/texts/{row}/heads.json", heads)]
 
 
+def _kept_safe(answer: Answer) -> Answer:
+    """Whatever goes wrong is answered in one line, by this server and under its policy."""
+
+    async def safe(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except (AttentestError, HTTPException) as error:
+            return await _failed(request, error)
+        except Exception as error:
+            logging.getLogger(__name__).exception("a fault")
+            return await _failed(request, error)
+
+    return safe
+
+
+async def _reading(request: Request, make: Callable[[], Found]) -> Found:
+    """What reads files does so in threads, a few at a time: nobody else is held up, and memory stays flat."""
+    async with request.app.state.readers:
+        return await run_in_threadpool(make)
+
+
 def _answered(make: Callable[[Request], Response]) -> Answer:
-    """Answers are made in threads: reading files holds up nobody else."""
-
     async def answer(request: Request) -> Response:
-        return await run_in_threadpool(make, request)
+        return await _reading(request, lambda: make(request))
 
-    return answer
+    return _kept_safe(answer)
 
 
 def _twin(path: str, make: Callable[[Request], Any]) -> Route:
-    return Route(path, _answered(lambda r: Response(as_json(make(r)), media_type="application/json")))
+    def answer(request: Request) -> Response:
+        found = make(request)
+        return Response(found if isinstance(found, bytes) else as_json(found), media_type=JSON)
+
+    return Route(path, _answered(answer))
 
 
 def _page(path: str, name: str, about: Callable[[Request], dict[str, Any]]) -> Route:
@@ -182,6 +234,11 @@ def _page(path: str, name: str, about: Callable[[Request], dict[str, Any]]) -> R
 def _of_run(run: RunFiles, part: str) -> dict[str, Any]:
     address = f"/runs/{quote(run.id, safe='')}" + (f"/{part}" if part else "")
     return {"title": f"{run.id} {part}".strip(), "run": run.id, "twin": f"{address}.json"}
+
+
+def _of_study(study: dict[str, Any]) -> dict[str, Any]:
+    name = study["study"]
+    return {"title": study["title"] or name, "study": name, "twin": f"/studies/{quote(name, safe='')}.json"}
 
 
 def _row(request: Request) -> int:
@@ -203,7 +260,7 @@ def _of_paper(request: Request) -> dict[str, Any]:
     return {"title": PAPERS[name].citation, "paper": name, "twin": f"/claims/{name}.json"}
 
 
-def _run(library: Library, run: RunFiles) -> dict[str, Any]:
+def _run(library: Library, run: RunFiles, verdict: Future[dict[str, Any]]) -> dict[str, Any]:
     """The page of a run: what it is, its verdict, and the plots that there are."""
     wording = wording_of(run.fields)
     return library.summary(run.id) | {
@@ -211,18 +268,20 @@ def _run(library: Library, run: RunFiles) -> dict[str, Any]:
         "task": task_of(run.fields).name,
         "unit": wording.unit,
         "item": wording.item,
-        **_judged(library, run),
+        **_judged(verdict),
         "plots": [described(plot) for plot in plots_of(run)],
         "report": (run.folder.path / "report.html").is_file(),
     }
 
 
-def _judged(library: Library, run: RunFiles) -> dict[str, Any]:
+def _judged(verdict: Future[dict[str, Any]]) -> dict[str, Any]:
     """The verdict, or why there is none."""
+    if not verdict.done():
+        return {"verdict": None, "judging": True}
     try:
-        return {"verdict": library.verdict(run.id)}
+        return {"verdict": verdict.result(), "judging": False}
     except AttentestError as error:
-        return {"verdict": None, "problem": line_of(error)}
+        return {"verdict": None, "judging": False, "problem": line_of(error)}
 
 
 def _report(run: RunFiles) -> Response:

@@ -16,9 +16,11 @@ from attentest.statistics.clusters import Cells, cell_weights, clustered_auroc, 
 from attentest.statistics.intervals import Interval
 
 __all__ = [
+    "Curve",
     "Dose",
     "Fooled",
     "Score",
+    "curve",
     "doses",
     "fooled_by",
     "order_agrees",
@@ -142,6 +144,34 @@ def scores(table: Table, truth: str, measures: Sequence[str] | None = None) -> l
     """All measures that enough members have, from the best to the worst."""
     found = [score(table, measure, truth) for measure in measures or table.measures]
     return sorted((one for one in found if not math.isnan(one.extremes.value)), key=lambda one: -one.extremes.value)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measure's ROC curve for a truth, and the clear members that it is made of."""
+
+    #: The share of the clearly unfaithful, and of the clearly faithful, at or above each cut; cells count alike.
+    false: np.ndarray
+    true: np.ndarray
+    #: By member: its row in the table, and its value, of which higher is more faithful.
+    rows: np.ndarray
+    values: np.ndarray
+    faithful: np.ndarray
+
+
+def curve(table: Table, measure: str, truth: str) -> Curve:
+    """The curve whose area is the AUROC of the extremes."""
+    members = _Members.of(table, measure, truth)
+    there = np.flatnonzero(np.isfinite(table.column(measure)) & np.isfinite(table.truth(truth)))
+    members = _Members(_oriented(members, test_of(measure)[1]), members.truth, members.mechanism, members.world)
+    clear = (members.truth <= CLEAR[0]) | (members.truth >= CLEAR[1])
+    kept = members[clear]
+    cuts, place = np.unique(-kept.values, return_inverse=True)
+    shares = []
+    for side in (~kept.faithful, kept.faithful):
+        counts = np.bincount(place[side], kept.weights[side], len(cuts))
+        shares.append(np.concatenate([[0.0], np.cumsum(counts) / max(counts.sum(), 1e-300)]))
+    return Curve(shares[0], shares[1], there[clear], kept.values, kept.faithful)
 
 
 def _auroc(members: _Members) -> Interval:

@@ -131,7 +131,7 @@ class RunFiles:
             size = file.metadata.row_group(group).num_rows
             low, high = np.searchsorted(wanted[order], [start, start + size])
             if high > low:
-                table = self._read(name, lambda g=group: file.read_row_group(g, columns=kept))
+                table = self._read(name, lambda g=group: file.read_row_group(g, columns=kept, use_threads=False))
                 parts.append(table.take(pa.array(wanted[order[low:high]] - start)))
             start += size
         if not parts:

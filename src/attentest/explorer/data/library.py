@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from attentest.errors import AttentestError, StorageError, UnknownName
 from attentest.explorer.data.claims import paper_summary
 from attentest.explorer.data.files import Kept, RunFiles
-from attentest.explorer.data.judging import verdict_of
+from attentest.explorer.data.judging import Judge
 from attentest.papers import PAPERS
 from attentest.studies.record import recorded
 from attentest.tasks import task_of
@@ -28,9 +30,8 @@ class Library:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._runs, self._verdicts, self._papers = Kept(64), Kept(4096), Kept(64)
+        self._runs, self._papers, self.judge = Kept(64), Kept(64), Judge()
         self._summaries = Kept(20_000)
-        self._judge = threading.Lock()
 
     def names(self) -> list[str]:
         """The ids of all runs, the one touched last first."""
@@ -39,28 +40,13 @@ class Library:
 
     def run(self, name: str) -> RunFiles:
         """A run by its id."""
-        if name not in (path.parent.name for path in self.root.glob("*/run.json")):
+        if name not in os.listdir(self.root) or not (self.root / name / "run.json").is_file():
             raise UnknownName(f"run in {self.root}", name[:80], self.names()[:20] or ["(none)"])
         return self._runs.get((name, self._stamp(name)), lambda: RunFiles(self.root / name))
 
     def _stamp(self, name: str) -> tuple[int, int]:
         about = (self.root / name / "run.json").stat()
         return about.st_mtime_ns, about.st_size
-
-    def verdict(self, name: str) -> Row:
-        """The verdict on a run, as plain values; judged once, one run at a time."""
-        run = self.run(name)
-
-        def make() -> Row:
-            with self._judge:
-                return verdict_of(run)
-
-        return self._verdicts.get((name, self._stamp(name)), make)
-
-    def known_verdict(self, name: str) -> Row | None:
-        """The verdict, where it was judged already."""
-        found: Row | None = self._verdicts.peek((name, self._stamp(name)))
-        return found
 
     def judge_all(self, stop: threading.Event) -> None:
         """Judge every run that has findings, the newest first; what cannot be judged has no answers."""
@@ -69,8 +55,8 @@ class Library:
                 return
             try:
                 if self.summary(name)["texts"]:
-                    self.verdict(name)
-            except (AttentestError, OSError, KeyError, TypeError, ValueError):
+                    self.judge.start(self.run(name)).result()
+            except (AttentestError, CancelledError, OSError, KeyError, TypeError, ValueError):
                 continue
 
     def home(self, asked: Mapping[str, str]) -> Row:
@@ -127,7 +113,7 @@ class Library:
             return nothing | unknown | {"problem": str(error)}
 
     def _answers(self, name: str) -> Row:
-        verdict = self.known_verdict(name)
+        verdict = self.judge.known(name, self._stamp(name))
         if verdict is None:
             return {"answers": None, "score": None}
         accuracy = next((line for line in verdict["lines"] if line["key"] == "accuracy"), None)

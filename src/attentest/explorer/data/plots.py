@@ -11,10 +11,11 @@ import numpy as np
 
 from attentest.errors import UnknownName
 from attentest.explorer.data.files import RunFiles
+from attentest.explorer.plain import as_json
 from attentest.presentation.text import pair_in_words
 from attentest.tasks import wording_of
 
-__all__ = ["MOST_POINTS", "Plotted", "plot_data", "plot_of", "plots_of"]
+__all__ = ["MOST_POINTS", "Plotted", "plot_data", "plot_json", "plot_of", "plots_of"]
 
 Row = dict[str, Any]
 #: Beyond so many points a plot is binned, and so many of them are drawn all the same.
@@ -137,7 +138,12 @@ def described(plot: Plotted) -> Row:
 def plot_data(run: RunFiles, name: str) -> Row:
     """The points of a plot: all, or some, chosen by a hash of their ids, beside the counts of all in bins."""
     plot = plot_of(run, name)
-    return described(plot) | {"classes": run.classes} | run.kept(("plot", name), lambda: _drawn(run, plot))
+    return described(plot) | {"classes": run.classes} | _drawn(run, plot)
+
+
+def plot_json(run: RunFiles, name: str) -> bytes:
+    """The same as JSON, made once: many readers look at one plot."""
+    return run.kept(("plot", name), lambda: as_json(plot_data(run, name)))
 
 
 def _drawn(run: RunFiles, plot: Plotted) -> Row:

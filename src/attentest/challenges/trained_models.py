@@ -199,4 +199,4 @@ def yardstick(seeds: Seeds | None) -> str:
 
 
 #: The section of the page on models that were trained to compare this one with.
-TESTS = Section("tests", "attentest.challenges/trained_models.html", models_table, place=20)
+TESTS = Section("tests", "attentest.challenges/trained_models.html", models_table, place=20, title="Four tests")

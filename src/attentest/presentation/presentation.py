@@ -127,6 +127,8 @@ class Section:
     table: Callable[[Results], Any]
     #: Its place among the sections, the lowest first.
     place: int = 1000
+    #: What the list of contents calls it; "": its key.
+    title: str = ""
 
 
 class Column(NamedTuple):

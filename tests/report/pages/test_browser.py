@@ -53,10 +53,16 @@ def test_the_report_opens_without_complaints_and_without_the_network(window: Any
     assert sum(url.startswith("file:") for url in window.requests) == 1
 
 
+def unfolded(page: Any, report: Path) -> None:
+    """Open the page, and all that is folded in it."""
+    page.goto(report.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+
+
 def test_every_figure_is_drawn_and_fits(window: Any, report: Path) -> None:
-    window.goto(report.as_uri())
+    unfolded(window, report)
     images = window.locator("figure img")
-    assert images.count() == 19
+    assert images.count() == window.locator("figure").count() >= 19
     for image in images.all():
         assert image.is_visible()
         assert image.evaluate("image => image.naturalWidth") > 200
@@ -92,7 +98,7 @@ def test_no_word_of_a_figure_is_cut_off_or_runs_into_another(browser: Any, repor
 
 def test_a_table_that_goes_on_beside_a_phone_says_so(browser: Any, report: Path) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 900})
-    page.goto(report.as_uri())
+    unfolded(page, report)
     wide = page.locator(".scroll:has(> table)")
     assert wide.count() >= 4
     for table in wide.all():
@@ -102,13 +108,45 @@ def test_a_table_that_goes_on_beside_a_phone_says_so(browser: Any, report: Path)
     page.close()
 
 
+def test_the_answers_and_the_contents_stay_in_reach(window: Any, report: Path) -> None:
+    window.goto(report.as_uri())
+    contents = window.locator(".contents")
+    window.locator("#limits").scroll_into_view_if_needed()
+    assert contents.bounding_box()["y"] == 0
+    assert contents.bounding_box()["height"] < 120
+    assert all(answer.is_visible() for answer in contents.locator(".answers li").all())
+    if window.viewport_size["width"] < 1100:
+        assert not contents.locator("ol a").first.is_visible()
+        contents.locator("summary").click()
+    contents.locator("ol a", has_text="Figures").click()
+    below = window.locator("#figures h2").bounding_box()["y"]
+    assert contents.bounding_box()["height"] - 1 <= below < 300
+
+
+def test_folded_parts_open_by_keyboard_and_in_print(window: Any, report: Path) -> None:
+    window.goto(report.as_uri())
+    numbers = window.locator("#numbers table")
+    assert not numbers.is_visible()
+    window.locator("#numbers summary").focus()
+    window.keyboard.press("Enter")
+    assert numbers.is_visible()
+    window.goto(report.as_uri())
+    window.emulate_media(media="print")
+    assert not window.locator(".contents").is_visible()
+    assert numbers.bounding_box()["height"] > 1000
+    tops = window.locator("#examples .example").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    assert min(tops) > 100
+
+
 def test_the_page_never_scrolls_sideways(window: Any, hostile_report: Path) -> None:
-    window.goto(hostile_report.as_uri())
+    unfolded(window, hostile_report)
     assert window.evaluate("document.documentElement.scrollWidth") <= window.viewport_size["width"]
 
 
 def test_hostile_tokens_and_names_are_text(window: Any, hostile_report: Path) -> None:
-    window.goto(hostile_report.as_uri())
+    unfolded(window, hostile_report)
     assert window.complaints == []
     assert window.locator("script").count() == 0
     assert window.locator("img:not([src^='data:'])").count() == 0

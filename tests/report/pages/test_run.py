@@ -69,7 +69,28 @@ def test_the_page_loads_nothing_and_runs_nothing(report: Path) -> None:
     for tag, attributes in outline.tags:
         assert not [name for name in attributes if name.startswith("on")], tag
         for name in ("src", "srcset", "href"):
-            assert (attributes.get(name) or "data:").startswith("data:")
+            assert (attributes.get(name) or "data:").startswith(("data:", "#") if tag == "a" else "data:")
+
+
+def test_the_contents_lead_to_sections_that_are_there_and_say_the_three_answers(report: Path) -> None:
+    outline = Outline(report.read_text("utf-8"))
+    links = [(attributes.get("href") or "").removeprefix("#") for tag, attributes in outline.tags if tag == "a"]
+    there = [attributes.get("id") for tag, attributes in outline.tags if tag == "section"]
+    assert {*links} == {each for each in there if each}
+    assert {"goals", "evidence", "figures", "tests", "saliency", "examples", "numbers", "limits"} <= {*links}
+    bar = Outline(report.read_text("utf-8").partition('<nav class="contents"')[2].partition("<details>")[0])
+    for goal in made_up_verdict().goals:
+        assert goal.answer.capitalize() in bar.text
+        assert goal.goal in bar.text
+
+
+def test_ids_are_unique_and_every_figure_is_named_by_its_title(report: Path) -> None:
+    outline = Outline(report.read_text("utf-8"))
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len({*ids})
+    named = [attributes.get("aria-labelledby") for tag, attributes in outline.tags if tag == "figure"]
+    assert named
+    assert {*named} <= {*ids}
 
 
 def test_every_figure_has_alt_text_and_says_on_how_many_texts_it_stands(run: RunFolder, report: Path) -> None:

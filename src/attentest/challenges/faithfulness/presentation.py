@@ -157,6 +157,7 @@ def _figures() -> tuple[Plot, ...]:
                 "intervals.",
             ),
             lambda found, _: faithfulness_overview(found, width=NARROW),
+            section="saliency",
             applies=lambda found: Compared.of(found) is not None,
         ),
     )
@@ -169,7 +170,9 @@ def _compared(results: Results) -> tuple[dict[str, Any] | None, list[dict[str, A
 
 
 #: The section of the page on explainers.
-SALIENCY = Section("saliency", "attentest.challenges.faithfulness/section.html", _compared, place=30)
+SALIENCY = Section(
+    "saliency", "attentest.challenges.faithfulness/section.html", _compared, place=30, title="Against saliency"
+)
 
 PRESENTATION = Presentation(
     "faithfulness",

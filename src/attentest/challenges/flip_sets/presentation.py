@@ -191,6 +191,7 @@ ERASURE = Section(
     "attentest.challenges.flip_sets/section.html",
     lambda results: erasure_table(results.found.get("flip_sets"), results.wording),
     place=10,
+    title="Without the heaviest weights",
 )
 
 PRESENTATION = Presentation(

@@ -164,6 +164,7 @@ def _figures() -> tuple[Plot, ...]:
             lambda found, _: rationale_precision(found),
             _marked_by,
             lambda found, _: rationale_precision(found, width=NARROW),
+            section="marks",
         ),
         Plot(
             "ceiling",
@@ -180,6 +181,7 @@ def _figures() -> tuple[Plot, ...]:
                 "about what the model used.",
             ),
             lambda found, _: rationale_ceiling(found, width=NARROW),
+            section="marks",
             applies=has_ceiling,
             missing="marked by one person only",
         ),
@@ -232,6 +234,7 @@ PRESENTATION = Presentation(
             "attentest.challenges.rationale/section.html",
             lambda results: marks_table(results.found.get("rationale"), results.wording),
             place=40,
+            title="Against rationales",
         ),
     ),
     terminal=marks_terminal,

@@ -54,6 +54,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     sections = sorted(given.values(), key=lambda section: section.place)
     corpus, names, wording = record["fields"].get("corpus", {}), results.classes, results.wording
     steps = _steps(record["fields"], found.get("instances"))
+    figures = list(figures_of(results))
     return (
         environment(TONES=TONES, ANSWERS=ANSWERS, wording=wording)
         .get_template("page.html")
@@ -66,7 +67,8 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             terms=record["fields"].get("training", {}).get("terms", ()),
             site=site_of(record["fields"]),
             steps=steps,
-            figures=list(figures_of(results)),
+            figures=figures,
+            lead=_lead(figures, verdict),
             sections=sections,
             tables={section.key: section.table(results) for section in sections},
             attacked="adversary" in found,
@@ -93,7 +95,15 @@ def figures_of(results: Results) -> Iterator[Row]:
     """The figures of every reading that has findings here, as the page shows them."""
     for reading in read(results):
         findings = results.found[reading.challenge]
-        yield from (_figure(plot, findings, results) for plot in reading.figures() if plot.applies(findings))
+        drawn = (_figure(plot, findings, results) for plot in reading.figures() if plot.applies(findings))
+        yield from (figure | {"challenge": reading.challenge} for figure in drawn)
+
+
+def _lead(figures: Sequence[Row], verdict: Verdict) -> Row | None:
+    """The one figure to show of the section of figures: that of a line that decides, or the first."""
+    deciding = {line.findings.partition("(")[0] for line in verdict.lines if line.decides}
+    here = [figure for figure in figures if figure["plot"].section == "figures"]
+    return next((figure for figure in here if figure["challenge"] in deciding), here[0] if here else None)
 
 
 def _figure(plot: Plot, findings: Findings, results: Results) -> Row:

@@ -227,6 +227,7 @@ def test_the_pages_show_commands() -> None:
         "train",
         "fine-tune",
         "show",
+        "export",
         "check",
         "list",
         "corpora",

@@ -1,4 +1,4 @@
-"""attentest show, attentest tokens and attentest list."""
+"""attentest show, attentest tokens, attentest export and attentest list."""
 
 from __future__ import annotations
 
@@ -104,6 +104,28 @@ def _save(chart: Any, to: Path) -> None:
     content = png(chart) if to.suffix.lower() == ".png" else svg(chart).encode()
     with replacing(to) as path:
         path.write_bytes(content)
+
+
+def export(
+    run: Annotated[str, typer.Argument(help="A run's folder, its id or the beginning of it, or 'latest'.")] = "latest",
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder to write; default: 'export' in the run's folder.")
+    ] = None,
+    runs: o.Runs = o.DEFAULT_RUNS,
+    as_json: o.Json = False,
+) -> None:
+    """Export a finished run for a paper or slides: figures as SVG, PNG and PDF, tables as CSV and LaTeX."""
+    from attentest.report.export.export import INDEX, export_run
+    from attentest.store.folder import find_run
+
+    folder = find_run(run, runs)
+    target = folder.path / "export" if to is None else to
+    index = export_run(folder, target)
+    if as_json:
+        typer.echo(json.dumps(index, ensure_ascii=False, indent=1))
+        return
+    counts = f"{len(index['figures'])} figures (SVG, PNG, PDF) and {len(index['tables'])} tables (CSV, LaTeX)"
+    Console(highlight=False).print(Text(f"Export  {target}: {counts}, listed in {INDEX}"), soft_wrap=True)
 
 
 KINDS = (

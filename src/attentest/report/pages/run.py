@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.presentation.charts import POINTS, image
-from attentest.presentation.presentation import Plot, Results
+from attentest.presentation.presentation import Plot, Results, Section
 from attentest.presentation.site import site_of
 from attentest.presentation.text import interval_of, value_of
 from attentest.report.pages.examples import examples, name_of
@@ -29,7 +29,7 @@ from attentest.store.findings import Findings, Measure
 from attentest.store.folder import RunFolder
 from attentest.store.summary import Estimate, estimate, sentences_of
 
-__all__ = ["basis_of", "figures_of", "page", "write_report"]
+__all__ = ["basis_of", "figures_of", "page", "plots_of", "sections_of", "steps_of", "write_report"]
 
 _MOST_CLASSES = 12
 #: Of a longer list, such as the names of a thousand classes, the first ones are shown; run.json has them all.
@@ -50,10 +50,9 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     # A challenge run with several parameters is drawn once; every one has its numbers.
     results = results_of(run, every)
     found = results.found
-    given = {section.key: section for reading in read(results) for section in reading.sections}
-    sections = sorted(given.values(), key=lambda section: section.place)
+    sections = sections_of(results)
     corpus, names, wording = record["fields"].get("corpus", {}), results.classes, results.wording
-    steps = _steps(record["fields"], found.get("instances"))
+    steps = steps_of(results)
     figures = list(figures_of(results))
     return (
         environment(TONES=TONES, ANSWERS=ANSWERS, wording=wording)
@@ -82,13 +81,29 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     )
 
 
-def _steps(fields: Mapping[str, Any], instances: Findings | None) -> Row | None:
+def sections_of(results: Results) -> list[Section]:
+    """The sections that readings bring, each once, in their order."""
+    given = {section.key: section for reading in read(results) for section in reading.sections}
+    return sorted(given.values(), key=lambda section: section.place)
+
+
+def steps_of(results: Results) -> Row | None:
     """Where texts are written: how many steps of how many sentences, after whose words; None where texts are read."""
+    instances, fields = results.found.get("instances"), results.fields
     sentences = None if instances is None else sentences_of(instances.table)
     if sentences is None:
         return None
     counts = {"steps": len(sentences), "sentences": int(sentences.max()) + 1}
     return counts | {"own": fields.get("forced") == "own", "drawn": bool(fields.get("limit"))}
+
+
+def plots_of(results: Results) -> Iterator[tuple[str, Plot, Findings]]:
+    """Every plot for which something was judged, with its challenge and the findings that it draws."""
+    for reading in read(results):
+        findings = results.found[reading.challenge]
+        for plot in reading.figures():
+            if plot.applies(findings) and basis_of(_drawn_rows(plot, findings), plot)["judged"]:
+                yield reading.challenge, plot, findings
 
 
 def figures_of(results: Results) -> Iterator[Row]:
@@ -107,10 +122,7 @@ def _lead(figures: Sequence[Row], verdict: Verdict) -> Row | None:
 
 
 def _figure(plot: Plot, findings: Findings, results: Results) -> Row:
-    table = findings.table
-    if plot.pairs:
-        table = table.filter(pc.is_in(table["pair"], pa.array(plot.pairs)))
-    basis = basis_of(table, plot)
+    basis = basis_of(_drawn_rows(plot, findings), plot)
     judged = basis["judged"]
     return {
         "plot": plot,
@@ -120,6 +132,11 @@ def _figure(plot: Plot, findings: Findings, results: Results) -> Row:
         "drawn": POINTS if plot.points and judged > POINTS else None,
         **basis,
     }
+
+
+def _drawn_rows(plot: Plot, findings: Findings) -> pa.Table:
+    table = findings.table
+    return table.filter(pc.is_in(table["pair"], pa.array(plot.pairs))) if plot.pairs else table
 
 
 def basis_of(table: pa.Table, plot: Plot) -> Row:

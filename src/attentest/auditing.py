@@ -61,6 +61,12 @@ class Audit:
             console.print(table)
         console.print(Text(f"Run     {self.folder.path}\nReport  {self.report}"), soft_wrap=True)
 
+    def _repr_html_(self) -> str:
+        """The answers, what decides them and where the report is, for notebooks; nothing in it can run."""
+        from attentest.report.pages.card import card
+
+        return card(self.verdict, self.report)
+
     def to_record(self) -> dict[str, Any]:
         """The verdict and every measure as plain values."""
         return record_of(self.folder, self.verdict)

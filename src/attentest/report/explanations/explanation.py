@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -177,11 +176,10 @@ class Explanation(Savable):
 
     def _repr_html_(self) -> str:
         """The page in a frame, for notebooks: its style stays inside, and nothing in it can run."""
+        from attentest.report.pages.card import framed
+
         height = 420 + 190 * len(self.methods) + (520 if self.pairs is not None else 0)
-        return (
-            f'<iframe sandbox title="Explanation" style="width: 100%; height: {height}px; border: 0" '
-            f'srcdoc="{escape(self.to_html())}"></iframe>'
-        )
+        return framed(self.to_html(), "Explanation", height)
 
 
 def excerpt(length: int, weights: Sequence[Sequence[float]], most: int, around: int = 3) -> Iterator[int | range]:

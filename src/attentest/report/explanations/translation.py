@@ -102,6 +102,12 @@ class Translation(Savable):
             "scores": {name: [list(row) for row in rows] for name, rows in self.scores.items()},
         }
 
+    def _repr_html_(self) -> str:
+        """The page in a frame, for notebooks: nothing in it can run."""
+        from attentest.report.pages.card import framed
+
+        return framed(self.to_html(), "Translation", 420 + (90 + 26 * len(self.words)) * len(self.scores))
+
     def to_html(self) -> str:
         """A page of its own, without scripts: a picture of words by words for every method."""
         from attentest.challenges.alignment.figures import heat_map

@@ -77,3 +77,9 @@ class Verdict:
     failed: tuple[str, ...] = ()
     #: How this run lies outside of what was calibrated, a sentence each: no error is known of its answers.
     outside: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """The answers and what decides them, for notebooks; nothing in it can run."""
+        from attentest.report.pages.card import card
+
+        return card(self)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from attentest.presentation.charts import COLOURS, GRID, INK, MUTED, Rows, data_of, styled
+from attentest.presentation.charts import COLOURS, GRID, INK, MUTED, THEME, Rows, data_of, styled
 from attentest.presentation.text import visible, visible_token
 
 __all__ = ["Curve", "Text", "curves_chart", "token_curves"]
@@ -75,4 +75,6 @@ def curves_chart(texts: Sequence[Text]) -> Any:
         text._replace(curves=[curve._replace(name=visible(curve.name, 40)) for curve in text.curves]) for text in texts
     ]
     panels = [token_curves(text, names) for text in shown]
-    return styled(panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=30))
+    chart = styled(panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=30))
+    # Words below the last panel need room where a reader's font is wider than the renderer's.
+    return chart.properties(padding=THEME["padding"] | {"bottom": 30, "left": 30})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import shutil
 import socket
@@ -83,6 +84,12 @@ def memory(process: int) -> tuple[int, int]:
     return int(about["VmRSS"][0]) // 1024, int(about["VmHWM"][0]) // 1024
 
 
+def worked(process: int) -> float:
+    """The seconds that a process has computed."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def reader(
     address: str, run: str, texts: int, pages: int, seed: int, taken: list[float], failed: list[str]
 ) -> None:
@@ -151,11 +158,14 @@ def main() -> None:
             while client.get(f"{at}.json").json()["judging"]:
                 time.sleep(1)
             console.print(f"The verdict was there {time.perf_counter() - now:.0f} s later, by a process of its own.")
+            before = worked(process)
             many, failed, wall = asyncio.run(crowd(address, made.path.name, chosen.texts, chosen.readers, chosen.pages))
+            each = 1000 * (worked(process) - before) / len(many)
             middle, late, latest = np.percentile(many, [50, 95, 100])
             console.print(
                 f"{chosen.readers} readers at once: {len(many):,} answers in {wall:.1f} s, median {middle:.2f} s, "
-                f"p95 {late:.2f} s, latest {latest:.2f} s; {len(failed)} failed; most held {memory(process)[1]} MiB"
+                f"p95 {late:.2f} s, latest {latest:.2f} s; {len(failed)} failed; {each:.0f} ms of the server's CPU an "
+                f"answer; most held {memory(process)[1]} MiB"
             )
             for line in failed[:5]:
                 console.print(line)

@@ -234,6 +234,7 @@ def test_the_pages_show_commands() -> None:
         "claims",
         "reproduce",
         "explain",
+        "explore",
         "scores",
         "tokens",
     }

@@ -93,6 +93,11 @@ def test_a_head_that_is_not_affine_is_decoded_anew(client, root):
     attack = asked(client, at, "attack", row=1, kind="adversary")
     assert attack["tvd"] <= text["epsilon"] + 1e-6
     flip = asked(client, at, "attack", row=1, kind="flip_set")
+    assert text["adversary"] is None
+    whole = client.get(f"{at}/texts/1.json?live=1").json()
+    assert whole["adversary"]["jsd"] == pytest.approx(attack["jsd"], abs=1e-9)
+    assert whole["flip_set"] == flip["items"]
+    assert whole["uniform"] == text["uniform"]
     assert flip["items"] is None or flip["predicted"] != text["predicted"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import socket
 import threading
@@ -20,7 +21,7 @@ PORTS = range(8474, 8484)
 
 def explore(
     runs: Annotated[
-        Path, typer.Argument(metavar="[RUNS]", envvar="ATTENTEST_RUNS", help="The folder that holds runs.")
+        Path, typer.Argument(metavar="RUNS", envvar="ATTENTEST_RUNS", help="The folder that holds runs.")
     ] = o.DEFAULT_RUNS,
     port: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=65535, help="The port; default: the first free one from 8474.")
@@ -64,9 +65,11 @@ def explore(
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            timeout_graceful_shutdown=2,
         )
     )
-    server.run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+        server.run(sockets=[listening])
 
 
 def _listening(host: str, port: int | None) -> socket.socket:

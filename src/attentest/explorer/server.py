@@ -79,6 +79,14 @@ def explorer(
     """
     library, stop = Library(runs), threading.Event()
 
+    @cache
+    def live() -> Live:
+        """Torch is loaded by the first question."""
+        from attentest.explorer.live.answers import Live
+        from attentest.explorer.live.models import Models
+
+        return Live(Models(checkpoints))
+
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.readers = asyncio.Semaphore(READERS)
@@ -91,8 +99,8 @@ def explorer(
 
     return Starlette(
         routes=[
-            *_routes(library),
-            *_live_routes(library, checkpoints),
+            *_routes(library, live),
+            *_live_routes(library, live),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
         ],
         middleware=[Middleware(Guard, host=host, token=token)],
@@ -101,7 +109,7 @@ def explorer(
     )
 
 
-def _routes(library: Library) -> list[BaseRoute]:
+def _routes(library: Library, live: Callable[[], Live]) -> list[BaseRoute]:
     """Every address; a page's twin has the same with .json."""
 
     def named(request: Request) -> RunFiles:
@@ -125,7 +133,9 @@ def _routes(library: Library) -> list[BaseRoute]:
         return page_of_texts(named(request), request.query_params)
 
     def text(request: Request) -> Any:
-        return text_of(named(request), _row(request))
+        run, row = named(request), _row(request)
+        found = text_of(run, row)
+        return live().completed(run, found) if request.query_params.get("live") == "1" else found
 
     def plot(request: Request) -> Any:
         return plot_json(named(request), request.path_params["name"])
@@ -163,15 +173,8 @@ def _routes(library: Library) -> list[BaseRoute]:
     ]
 
 
-def _live_routes(library: Library, checkpoints: tuple[Path, ...]) -> list[BaseRoute]:
-    """What a model is asked: torch is loaded by the first question."""
-
-    @cache
-    def live() -> Live:
-        from attentest.explorer.live.answers import Live
-        from attentest.explorer.live.models import Models
-
-        return Live(Models(checkpoints))
+def _live_routes(library: Library, live: Callable[[], Live]) -> list[BaseRoute]:
+    """What a model is asked."""
 
     def asking(kind: str) -> Answer:
         async def answer(request: Request) -> Response:

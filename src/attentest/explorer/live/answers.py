@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Challenge, attention_of
 from attentest.challenges.instances.examine import Instances
 from attentest.devices import reproducibly
-from attentest.errors import InputError, UnknownName
+from attentest.errors import InputError, NotApplicable, UnknownName
 from attentest.explorer.data.files import RunFiles
 from attentest.explorer.data.texts import record_of_text, sentence_rows
 from attentest.explorer.live.heads import heads_of
@@ -90,6 +91,22 @@ class Live:
             record["matrix"] = _matrix(put, instances)
             record["step"] = step
         return record
+
+    def completed(self, run: RunFiles, record: Row) -> Row:
+        """A text's page with what findings do not hold, where the model can be asked."""
+        asked = {"row": record["row"]}
+        put = self._models.put(run, of_row(run, record["row"]))
+        with self._models.lock, reproducibly():
+            z, there = put.reading.token_logits, put.reading.mask
+        step = self._step_of(run, asked, asked, put)
+        if record["token_logits"] is None and z is not None and z.shape[-1] <= MANY:
+            record = record | {"token_logits": z[step][there[step]].double().tolist()}
+        for kind in ATTACKS:
+            if record[kind] is None:
+                with contextlib.suppress(NotApplicable):
+                    found = self.attack(run, asked | {"kind": kind})
+                    record = record | {kind: found["items"] if kind == "flip_set" else found}
+        return record | {"affine": z is not None}
 
     def reread(self, run: RunFiles, asked: Mapping[str, Any]) -> Row:
         """The prediction under other weights, exact, beside that under the model's own."""

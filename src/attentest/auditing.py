@@ -43,8 +43,15 @@ class Audit:
         """The page."""
         return self.folder.path / "report.html"
 
-    def show(self, *, details: bool = False) -> None:
-        """Print the answer in 25 lines or, with ``details``, every line in full and what was checked of explainers."""
+    def show(self, text: str | None = None, *, details: bool = False) -> Any:
+        """Print the answer in 25 lines or, with ``details``, every line in full and what was checked of explainers.
+
+        With the id of a ``text`` it gives a widget for notebooks: the scores of every explainer, and weights to change.
+        """
+        if text is not None:
+            from attentest.report.notebook.widget import text_widget
+
+            return text_widget(self.folder, text)
         from rich.console import Console
         from rich.text import Text
 
@@ -55,11 +62,12 @@ class Audit:
         console = Console(highlight=False)
         if not details:
             console.print(answer(self.verdict, self.report), soft_wrap=True)
-            return
+            return None
         console.print(verdict_summary(self.verdict))
         for table in terminal_tables(self.folder):
             console.print(table)
         console.print(Text(f"Run     {self.folder.path}\nReport  {self.report}"), soft_wrap=True)
+        return None
 
     def _repr_html_(self) -> str:
         """The answers, what decides them and where the report is, for notebooks; nothing in it can run."""

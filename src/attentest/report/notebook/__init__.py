@@ -1,0 +1,1 @@
+"""A text of a run in a notebook, with weights that can be changed."""

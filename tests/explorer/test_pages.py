@@ -194,3 +194,10 @@ with TestClient(explorer(Path({str(run.path.parent)!r}), judging=False), base_ur
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_study_or_test_is_one_line(client: TestClient) -> None:
+    for path in ("/studies/none.json", "/calibration/none.json"):
+        answer = client.get(path)
+        assert answer.status_code == 404
+        assert "none" in answer.json()["error"]

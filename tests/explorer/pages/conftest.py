@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import socket
 import threading
 import time
@@ -124,6 +125,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     other = attentest.audit(encoder="average(hidden=6)", challenges=("uniform",), **small).folder.path
     classes = ("<script>document.title='owned'</script>", "po\u202esi\x00tive [bold]")
     hostile = write_run(runs / "hostile", 40, classes, name='"><img src=x onerror=alert(3)> [red]', hostile=True).path
+    (runs / "studies").mkdir()
+    cells = [
+        {"label": name, "choices": {"corpus": "texts", "encoder": name, "seed": 0}, "run": run, "problem": None}
+        for name, run in (("bilstm", real.name), ("average", other.name), ("<b>none</b>", None))
+    ]
+    about = {"study": "small", "title": "A <i>small</i> study", "paper": None, "cells": cells}
+    (runs / "studies" / "small-0.json").write_text(json.dumps(about))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAGES = {
     "home": "/",
+    "study": "/studies/small?experiment=uniform",
     "run": "/runs/{real}",
     "texts": "/runs/{real}/texts",
     "text": "/runs/{real}/texts/0",

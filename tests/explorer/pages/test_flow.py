@@ -14,6 +14,7 @@ import torch
 from tests.explorer.pages.conftest import Site, ready
 
 from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.presentation.calibrated import calibrated
 from attentest.presentation.text import visible_token
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -253,4 +254,47 @@ def test_words_without_end_and_from_right_to_left(window: Callable[..., Any], si
 def test_layers_and_heads_are_refused_in_one_line_where_there_are_none(window: Callable[..., Any], site: Site) -> None:
     page = ready(window(), f"{site.text(site.real)}?layers=1")
     assert page.locator("#layers").count() == 0
+    quiet(page, site)
+
+
+def test_a_study_is_a_grid_whose_pictures_are_doors(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), site.address)
+    page.get_by_role("link", name="A <i>small</i> study").click()
+    page.wait_for_selector(".grid")
+    heads = page.locator(".grid thead th").all_inner_texts()
+    assert heads == ["bilstm(hidden=6), additive", "average(hidden=6), additive", "<b>none</b>"]
+    page.get_by_label("Experiment").select_option("uniform")
+    page.locator(".multiple .point").first.wait_for()
+    changes = pq.read_table(site.other / "findings" / "uniform.parquet")["change"].to_numpy()
+    assert float(page.locator(".multiple b").nth(1).inner_text()) == pytest.approx(changes.mean(), rel=0.05, abs=0.005)
+    again = ready(window(), page.evaluate("location.href"))
+    assert again.get_by_label("Experiment").input_value() == "uniform"
+    again.locator("a.multiple").nth(1).click()
+    again.wait_for_url(f"**/runs/{site.other.name}")
+    quiet(page, site)
+
+
+def test_every_point_of_a_roc_is_a_model(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.address}/calibration?test=adversary.ratio")
+    page.locator("#roc .plot").first.wait_for()
+    titles = page.locator("#roc h3").all_inner_texts()
+    assert titles[0] == f"To say which words mattered: AUROC {calibrated().auroc['adversary.ratio']['words'][0]:.2f}"
+    points, models = (page.locator("#roc .plot").first.locator(what).count() for what in (".point", ".members li"))
+    assert points == models > 50
+    page.get_by_role("button", name="adversary.searched", exact=True).click()
+    page.locator("#roc h2", has_text="adversary.searched").wait_for()
+    assert "test=adversary.searched" in page.evaluate("location.href")
+    quiet(page, site)
+
+
+def test_claims_are_sorted_and_filtered_in_the_address(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.address}/claims/serrano_smith_2019")
+    page.get_by_role("button", name="Ours [95 %]").click()
+    ours = page.locator("td[data-head='Ours [95 %]']").all_inner_texts()
+    numbers = [float(one.split()[0].replace("−", "-")) for one in ours if one[0] != "–"]
+    assert numbers == sorted(numbers)
+    page.locator("[data-filter=status]").select_option("differs")
+    again = ready(window(), page.evaluate("location.href"))
+    assert set(again.locator("td[data-head=Status] .chip").all_inner_texts()) == {"differs"}
+    assert again.locator("th[aria-sort=ascending]").inner_text().startswith("Ours")
     quiet(page, site)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import attentest
+from attentest.calibration.analysis.literature import test_of
 from attentest.calibration.analysis.scoring import curve
 from attentest.calibration.analysis.table import Table, read_table
 from attentest.errors import NotApplicable, UnknownName
@@ -90,6 +91,7 @@ def roc(test: str, truth: str) -> Row:
         "test": test,
         "words": pair_in_words(test),
         "truth": truth,
+        "direction": test_of(test)[1],
         "auroc": dict(zip(("value", "low", "high"), known.auroc[test][truth], strict=True)),
         "curve": {"false": found.false, "true": found.true},
         "models": [

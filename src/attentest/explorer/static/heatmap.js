@@ -44,8 +44,8 @@ export function legendOf(rows) {
     "p",
     { class: "legend" },
     "Shade: the score as a share of the largest in its row. ",
-    sizes && h("span", { class: "key" }, h("span", { class: "ramp most" }), " a size "),
-    some && h("span", { class: "key" }, h("span", { class: "ramp both" }), " against · for the class "),
+    sizes && h("span", { class: "key" }, h("span", { class: "ramp most" }), " a size. "),
+    some && h("span", { class: "key" }, h("span", { class: "ramp both" }), " against · for the class. "),
     "Hover over a cell, or walk there with the arrow keys, for the number.",
   );
 }

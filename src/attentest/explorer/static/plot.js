@@ -166,20 +166,31 @@ function rubber(drawing, scaleX, scaleY, { done, pressed }) {
   });
 }
 
-/** A ROC curve of {roc: [[false, true], …]}; hovering or tabbing to a point names its model. */
-export function curve(container, { points, x, y, title, name = (point) => point.name }) {
-  const size = { ...SIZE, width: 260, height: 240 };
-  const label = `${visible(title, 120)}: ROC, ${points.length} points.`;
+/** A ROC curve of {line: [[x, y], …], members: [{x, y, faithful, name}]}; hovering over a point names its model. */
+export function curve(container, { line, members, x, y, title }) {
+  const size = { ...SIZE, width: 300, height: 270 };
+  const label = `${visible(title, 160)}: ROC curve; the list below holds its ${members.length} models.`;
   const { drawing, scaleX, scaleY } = frame({ x: [0, 1], y: [0, 1], xName: x, yName: y, label, size });
-  const path = points.map((point) => `${scaleX(point.x).toFixed(1)},${scaleY(point.y).toFixed(1)}`).join(" ");
+  const path = line.map(([u, v]) => `${scaleX(u).toFixed(1)},${scaleY(v).toFixed(1)}`).join(" ");
   drawing.append(
     svg("line", { class: "diagonal", x1: scaleX(0), y1: scaleY(0), x2: scaleX(1), y2: scaleY(1) }),
     svg("polyline", { class: "curve", points: path }),
-    ...points
-      .filter((point) => name(point))
-      .map((point) => svg("circle", { class: `point${point.class === 1 ? "" : " k1"}`, cx: scaleX(point.x), cy: scaleY(point.y), r: 2.4 }, svg("title", {}, visible(name(point), 200)))),
+    ...members.map((member) => svg("circle", { class: `point${member.faithful ? "" : " k1"}`, cx: scaleX(member.x), cy: scaleY(member.y), r: 2.6 }, svg("title", {}, visible(member.name, 200)))),
   );
   container.append(drawing);
+}
+
+/** A small scatter plot, without numbers: scales are shared by all of a grid. */
+export function small(points, { x, y }, label) {
+  const [width, height] = [126, 84];
+  const scaleX = linear(x, [3, width - 3]);
+  const scaleY = linear(y, [height - 3, 3]);
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+    svg("path", { class: "axis", d: `M1 1V${height - 1}H${width - 1}`, fill: "none" }),
+    points.map((point) => svg("circle", { class: `point k${kind(point.class)}`, cx: scaleX(point.x).toFixed(1), cy: scaleY(point.y).toFixed(1), r: 1.7 })),
+  );
 }
 
 /** A small picture of counts, without axes. */

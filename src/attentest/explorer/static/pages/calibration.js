@@ -1,6 +1,7 @@
 // How well every test tells attention that is faithful from attention that is not, on models whose truth is known.
-import { count, get, h, number, percent, start, svg, visible } from "../base.js";
+import { count, get, h, number, percent, start, state, svg, visible } from "../base.js";
 import { table } from "../table.js";
+import { rocPanel } from "./roc.js";
 
 const TRUTHS = { words: "say which words mattered", states: "check where the model looks", one: "give it as the one reason" };
 
@@ -30,6 +31,11 @@ function errors(found) {
 start(async (main) => {
   const found = await get("/calibration.json");
   const list = h("section", { id: "tests" });
+  const curves = h("section", { id: "roc", tabindex: -1 });
+  const open = async (row, { focus = true } = {}) => {
+    await rocPanel(curves, row, TRUTHS);
+    if (focus) curves.focus();
+  };
   const cell = (truth) => (row) => {
     const auroc = row.auroc[truth];
     if (!auroc) return "";
@@ -41,6 +47,8 @@ start(async (main) => {
     h("h2", {}, "How often the verdict was wrong"),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Errors of the verdict" }, errors(found.errors)),
     h("h2", {}, "Every test, by what attention is used for"),
+    h("p", { class: "small" }, found.points ? "Press a test for its ROC curves, in which each point is a model." : "The table of single models is in a checkout’s docs/calibration, and not in the installed package: there a test opens its ROC curves."),
+    found.points ? curves : "",
     list,
   );
   table(list, {
@@ -49,8 +57,10 @@ start(async (main) => {
     unit: "tests",
     filters: [{ key: "challenge", label: "challenge", value: (row) => row.challenge }],
     columns: [
-      { key: "name", label: "Test", cell: (row) => visible(row.words, 90) },
+      { key: "name", label: "Test", cell: (row) => (row.challenge === "verdict" || !found.points ? visible(row.words, 90) : h("button", { class: "link", type: "button", click: () => (state.set({ test: row.name }), open(row)) }, visible(row.words, 90))) },
       ...Object.entries(TRUTHS).map(([truth, label]) => ({ key: truth, label: `To ${label}`, value: (row) => row.auroc[truth]?.value ?? null, cell: cell(truth), class: "auroc" })),
     ],
   });
+  const asked = found.tests.find((row) => row.name === (state.get("test") ?? "importance.attention.held.delete")) ?? found.tests.find((row) => row.challenge === "importance") ?? null;
+  if (asked && found.points) await open(asked, { focus: false });
 });

@@ -104,23 +104,43 @@ class Panels {
   }
 }
 
+/** The answer: the verdict where it was read, or that it is being read. */
+function verdictOf(found) {
+  const { verdict } = found;
+  if (!verdict) {
+    const line = found.judging ? "The verdict is being read …" : "This run has no verdict";
+    return [h("h1", {}, line), found.problem ? h("p", { class: "lead" }, visible(found.problem, 400)) : ""];
+  }
+  return [h("h1", {}, visible(verdict.headline, 300)), answers(verdict.goals ?? []), verdict.lines?.length ? lines(verdict.lines) : ""];
+}
+
+/** Ask again while the verdict is being read; of very many texts that takes minutes. */
+function waitFor(where, times = 0) {
+  if (times > 400) return;
+  setTimeout(async () => {
+    const found = await get(`${run}.json`);
+    if (found.judging) waitFor(where, times + 1);
+    else where.replaceChildren(...verdictOf(found));
+  }, Math.min(700 + 100 * times, 5000));
+}
+
 start(async (main) => {
   const found = await get(`${run}.json`);
-  const verdict = found.verdict ?? found;
   const list = new TextList();
   const panels = new Panels(found.plots ?? [], list);
   list.clear = () => panels.choose(null, null);
   const about = [found.corpus, found.model, found.attention, found.seed === undefined || found.seed === null ? null : `seed ${found.seed}`].filter(Boolean).join(" · ");
+  const verdict = h("section", { id: "verdict", "aria-live": "polite" }, verdictOf(found));
+  const own = (text, second) => location.assign(`${run}/read?${new URLSearchParams({ text, ...(second && { second }) })}`);
   main.replaceChildren(
     h("p", { class: "crumbs" }, h("a", { href: "/" }, "Runs"), ` › ${visible(found.id ?? run.split("/").at(-1), 80)}`),
-    h("h1", {}, visible(verdict.headline ?? "This run has no verdict yet", 300)),
     h("p", { class: "lead" }, visible(about, 300), found.report ? [" · ", h("a", { href: `${run}/report` }, "the report")] : ""),
-    verdict.goals ? answers(verdict.goals) : "",
-    verdict.lines?.length ? lines(verdict.lines) : "",
+    verdict,
     found.plots?.length ? h("section", { id: "plots" }, h("h2", {}, "Every point is a text"), panels.element) : "",
     list.element,
-    h("section", { id: "own" }, h("h2", {}, "Your own text"), ownText({ second: ["pair", "answer"].includes(found.task), submit: (text, second) => location.assign(`${run}/read?${new URLSearchParams({ text, ...(second && { second }) })}`) })),
+    h("section", { id: "own" }, h("h2", {}, "Your own text"), ownText({ second: ["pair", "answer"].includes(found.task), submit: own })),
   );
+  if (found.judging) waitFor(verdict);
   addEventListener("popstate", () => {
     panels.mark();
     list.open();

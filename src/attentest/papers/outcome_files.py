@@ -14,7 +14,7 @@ from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.outcomes import STATUSES, Outcome
 from attentest.store.atomic import write_text
 
-__all__ = ["COLUMNS", "committed", "read_outcomes", "row_of", "write_outcomes"]
+__all__ = ["COLUMNS", "REPRODUCED", "committed", "read_outcomes", "row_of", "write_outcomes"]
 
 #: What tells claims apart.
 _NAMES = ("kind", "paper", "table", "corpus", "model", "attention", "measure", "group", "source")
@@ -27,6 +27,7 @@ COLUMNS = (
     *("seeds", "judged", "not_judged", "status", "like_for_like", "difference", "reason", "also"),
     *("runs", "run_ids", "attentest", "torch", "device"),
 )
+#: The table of outcomes in a paper's folder.
 REPRODUCED = "reproduced.csv"
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from tests.report.rendered import render
 from attentest.challenges import PRESENTATIONS
 from attentest.challenges.adversary import presentation as adversary
 from attentest.challenges.certificates.checks import checks_table, checks_terminal
+from attentest.papers.outcome_files import committed
 from attentest.presentation.presentation import Plot, Results
+from attentest.report.pages.published import published_beside
 from attentest.report.pages.run import basis_of, figures_of, page
 from attentest.report.results import results_of
 from attentest.report.verdict.verdict import Goal, Verdict
@@ -291,3 +294,17 @@ def test_page_and_terminal_say_the_same_of_checks(run: RunFolder, report: Path) 
 def test_a_run_that_checked_nothing_says_nothing(small_run: RunFolder) -> None:
     assert checks_terminal(results_of(small_run)) is None
     assert "What was checked" not in Outline(page(small_run, made_up_verdict())).text
+
+
+def test_a_run_behind_a_paper_s_figures_shows_them_beside_ours(small_run: RunFolder, tmp_path: Path) -> None:
+    first = next(o for o in committed("jain_wallace_2019") or () if o.settled and o.run_ids and o.status == "agrees")
+    shutil.copytree(small_run.path, tmp_path / first.run_ids[0])
+    outline = Outline(page(RunFolder(tmp_path / first.run_ids[0]), made_up_verdict()))
+    assert outline.count("section", id="published") == 1
+    assert outline.count("a", href="#published") == 1
+    assert "Beside published figures" in outline.text
+    rows = next(p["rows"] for p in published_beside(first.run_ids[0]) if "Jain" in p["citation"])
+    for row in rows:
+        assert row["measure"] in outline.text
+        assert row["ours"] in outline.text
+    assert published_beside(small_run.path.name) == []

@@ -20,6 +20,7 @@ from attentest.presentation.site import site_of
 from attentest.presentation.text import interval_of, value_of
 from attentest.report.pages.examples import examples, name_of
 from attentest.report.pages.html import environment
+from attentest.report.pages.published import published_beside
 from attentest.report.results import read, results_of
 from attentest.report.tables.verdict import ALSO, ANSWERS, TONES, also_rows
 from attentest.report.verdict.missing import failures, left_out
@@ -76,6 +77,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
             particulars=_particulars(record),
             files=list(_files(record["finished"], every)),
             run=run.path.name,
+            published=published_beside(run.path.name),
             missing=(*left_out(record), *failures(record)),
         )
     )

@@ -49,7 +49,7 @@ class Home {
     const claimed = papers.filter((paper) => Object.keys(paper.claims).length);
     this.studies.replaceChildren(
       total ? "" : h("p", { class: "lead" }, "Run ", h("code", {}, "attentest audit"), " in this folder, and reload the page."),
-      studies.length ? h("section", { id: "studies" }, h("h2", {}, "Studies"), h("ul", { class: "plain" }, studies.map((study) => h("li", {}, h("a", { href: `/studies/${encodeURIComponent(study.study)}` }, visible(study.title || study.study, 120)), h("small", {}, ` ${count(study.done)} of ${count(study.cells)} runs are here`))))) : "",
+      studies.length || total > 1 ? h("section", { id: "studies" }, h("h2", {}, "Studies"), h("ul", { class: "plain" }, h("li", {}, h("a", { href: "/studies/all" }, "All runs as a grid")), studies.map((study) => h("li", {}, h("a", { href: `/studies/${encodeURIComponent(study.study)}` }, visible(study.title || study.study, 120)), h("small", {}, ` ${count(study.done)} of ${count(study.cells)} runs are here`))))) : "",
     );
     this.papers.replaceChildren(
       claimed.length ? h("section", { id: "papers" }, h("h2", {}, "Papers"), h("div", { class: "cards" }, claimed.map((paper) => this.paper(paper)))) : "",
@@ -102,7 +102,7 @@ class Home {
   }
 
   row(run) {
-    const answers = Object.keys(USES).map((use) => h("td", { "data-head": `May it ${USES[use]}?` }, run.answers ? h("span", { class: `chip ${tone(run.answers[use])}` }, visible(run.answers[use], 30)) : h("span", { class: "small" }, run.problem ? "–" : "…")));
+    const answers = Object.keys(USES).map((use) => h("td", { "data-head": `may it ${USES[use]}` }, run.answers ? h("span", { class: `chip ${tone(run.answers[use])}` }, visible(run.answers[use], 30)) : h("span", { class: "small" }, run.problem ? "–" : "…")));
     return h(
       "tr",
       {},

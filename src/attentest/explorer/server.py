@@ -45,7 +45,7 @@ STATIC = Path(__file__).with_name("static")
 #: What a report may do, which is a page by itself with its pictures and its style in it.
 REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 #: Seconds that the page of a run waits for its verdict, which may take minutes; it says so, and asks again.
-PATIENCE, TICK = 6.0, 0.05
+PATIENCE, TICK = 2.0, 0.05
 #: How many answers read files at a time.
 READERS = 4
 #: The kinds of errors, and what HTTP calls them; the first that fits.

@@ -126,14 +126,13 @@ class RunFiles:
         file, wanted = self._open(name), np.asarray(places, dtype=np.int64)
         order = np.argsort(wanted, kind="stable")
         kept = [file.schema_arrow.field(c).name for c in columns] if columns is not None else None
-        parts, start = [], 0
-        for group in range(file.num_row_groups):
-            size = file.metadata.row_group(group).num_rows
-            low, high = np.searchsorted(wanted[order], [start, start + size])
-            if high > low:
-                table = self._read(name, lambda g=group: file.read_row_group(g, columns=kept, use_threads=False))
-                parts.append(table.take(pa.array(wanted[order[low:high]] - start)))
-            start += size
+        ends = self._kept.get(("groups", name), lambda: _ends(file.metadata))
+        parts = []
+        for group in np.unique(np.searchsorted(ends, wanted, side="right")).tolist():
+            start = int(ends[group - 1]) if group else 0
+            low, high = np.searchsorted(wanted[order], [start, int(ends[group])])
+            table = self._read(name, lambda g=group: file.read_row_group(g, columns=kept, use_threads=False))
+            parts.append(table.take(pa.array(wanted[order[low:high]] - start)))
         if not parts:
             return file.schema_arrow.empty_table().select(kept or file.schema_arrow.names)
         back = np.empty_like(order)
@@ -224,14 +223,15 @@ class RunFiles:
         return self.folder.path / "findings" / f"{name}.parquet"
 
     def _open(self, name: str, kinds: Sequence[str] = ()) -> pq.ParquetFile:
+        """A findings file; what its end says of its row groups is read once."""
         path = self._path(name)
         if name not in self.challenges:
             raise StorageError(
                 f"{self.id} has no finished findings of {name!r}. Run the same audit again to complete it."
             )
-        return self._read(
-            name, lambda: pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=list(kinds))
-        )
+        about = self._kept.get(("metadata", name), lambda: self._read(name, lambda: pq.read_metadata(path)))
+        options: dict[str, Any] = {"page_checksum_verification": True, "read_dictionary": list(kinds)}
+        return self._read(name, lambda: pq.ParquetFile(path, metadata=about, **options))
 
     def _read(self, name: str, make: Callable[[], Found]) -> Found:
         try:
@@ -241,3 +241,8 @@ class RunFiles:
             raise StorageError(
                 f"Findings {self._path(name)} cannot be read ({reason}). Delete the file and run the audit again."
             ) from error
+
+
+def _ends(about: pq.FileMetaData) -> np.ndarray:
+    """The row at which each row group ends."""
+    return np.cumsum([about.row_group(group).num_rows for group in range(about.num_row_groups)])

@@ -25,11 +25,14 @@ PAGE, MOST, EXCERPT, CHARACTERS = 50, 200, 40, 240
 #: Columns of instances with a list for every text that are no explainer's scores.
 NOT_SCORES = ("probabilities", "tokens", "attention", "token_logits", "rationale", "second")
 TONES = ("", *GRADES)
-#: What other challenges found of a text that its page shows, and of which columns; None: all.
-FOUND: dict[str, tuple[str, ...] | None] = {
-    "adversary": None,
-    "uniform": None,
-    "permutation": None,
+#: What other challenges found of a text that its page shows.
+FOUND = {
+    "adversary": (
+        *("lower", "upper", "certified", "decision_kept", "adversarial_attention", "adversarial_probabilities"),
+        *("adversarial_change",),
+    ),
+    "uniform": ("change", "flipped", "decided", "not_judged"),
+    "permutation": ("median_change", "largest_change", "flips", "draws", "not_judged"),
     "flip_sets": ("order", "items"),
 }
 #: How far a prediction may move and stay the same, where no adversary says.
@@ -196,9 +199,9 @@ def text_of(run: RunFiles, row: int) -> Row:
     run.check_row(row)
     text: Row = run.take("instances", [row]).to_pylist()[0]
     found = {
-        name: run.of_texts(name, [row], columns).to_pylist()
+        name: run.of_texts(name, [row], [c for c in columns if run.has(name, c)]).to_pylist()
         for name, columns in FOUND.items()
-        if run.has(name, *(columns or ()))
+        if run.has(name, columns[0])
     }
     record = record_of_text(run, text, found, TONES[grades(run)[row]]) | {"row": row}
     if "sentence" in text:
@@ -238,11 +241,9 @@ def record_of_text(run: RunFiles, text: Row, found: Mapping[str, Sequence[Row]],
         "tone": tone or None,
         "adversary": _adversary(_one(found, "adversary")),
         "epsilon": run.about("adversary").parameters.get("epsilon", EPSILON) if run.has("adversary") else EPSILON,
-        "flip_set": next((one["items"] for one in found.get("flip_sets", ()) if one["order"] == "smallest"), None),
-        "uniform": _only(_one(found, "uniform"), "change", "flipped", "decided", "not_judged"),
-        "permutation": _only(
-            _one(found, "permutation"), "median_change", "largest_change", "flips", "draws", "not_judged"
-        ),
+        "flip_set": next((one.get("items") for one in found.get("flip_sets", ()) if one["order"] == "smallest"), None),
+        "uniform": _only(_one(found, "uniform"), *FOUND["uniform"]),
+        "permutation": _only(_one(found, "permutation"), *FOUND["permutation"]),
         "item": wording.item,
         "unit": wording.unit,
         "not_judged": text.get("not_judged"),

@@ -46,8 +46,8 @@ def token_histogram(found: Findings, wording: Wording = TEXTS) -> alt.LayerChart
 
 
 def has_curves(found: Findings) -> bool:
-    """Whether there is a text to draw."""
-    return bool(_shown(found, LONGEST))
+    """Whether there is a text to draw: older findings keep none."""
+    return "alone" in found.table.column_names and bool(_shown(found, LONGEST))
 
 
 def some_curves(found: Findings, results: Results, *, narrow: bool = False) -> Any:

@@ -63,6 +63,7 @@ def test_a_text_holds_what_its_findings_hold(client, run, at):
             attack["adversarial_attention"] if attack["lower"] else None
         )
         assert text["grade"] == GRADES.get(grades.get(found["id"], ""))
+        assert text["marks"] == "planted"
 
 
 def test_texts_are_paged_sorted_and_selected(client, run, at):

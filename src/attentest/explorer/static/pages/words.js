@@ -43,7 +43,7 @@ export const sameTokens = (one, other) => one.tokens.length === other.tokens.len
 export function rowsOf(text, prefix = "") {
   const rows = text.attention ? [{ name: `${prefix}attention`, scores: text.attention, signed: false }] : [];
   for (const [name, scores] of Object.entries(text.explainers ?? {})) if (name !== "attention" && scores) rows.push({ name: prefix + name, scores });
-  if (!prefix && text.rationale) rows.push({ name: "people’s rationale", scores: text.rationale.map(Number), signed: false, hue: "other" });
+  if (!prefix && text.rationale) rows.push({ name: text.marks === "planted" ? "planted words" : "people’s rationale", scores: text.rationale.map(Number), signed: false, hue: "other" });
   return rows;
 }
 

@@ -298,3 +298,17 @@ def test_claims_are_sorted_and_filtered_in_the_address(window: Callable[..., Any
     assert set(again.locator("td[data-head=Status] .chip").all_inner_texts()) == {"differs"}
     assert again.locator("th[aria-sort=ascending]").inner_text().startswith("Ours")
     quiet(page, site)
+
+
+def test_the_model_says_the_same_as_the_browser(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.text(site.real)}?w=adversary~1:0.3")
+    weights = page.evaluate(
+        """async () => {
+          const text = await (await fetch(location.pathname + ".json")).json();
+          const { edited } = await import("/static/maths.js");
+          return edited(text.adversary.weights, [{ place: 1, value: 0.3 }]);
+        }"""
+    )
+    address = f"{site.address}/runs/{site.real.name}/reread.json"
+    answer = page.request.post(address, data={"row": 0, "weights": weights})
+    equal(shown(page), answer.json(), within=1e-6)

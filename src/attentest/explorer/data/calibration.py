@@ -12,7 +12,6 @@ from attentest.calibration.analysis.scoring import curve
 from attentest.calibration.analysis.table import Table, read_table
 from attentest.errors import NotApplicable, UnknownName
 from attentest.presentation.calibrated import Calibrated, calibrated
-from attentest.presentation.text import pair_in_words
 
 __all__ = ["calibration", "roc"]
 
@@ -29,7 +28,7 @@ def calibration() -> Row:
     tests = [
         {
             "name": name,
-            "words": pair_in_words(name),
+            "words": _in_words(name),
             "challenge": name.partition(".")[0],
             "auroc": {truth: dict(zip(("value", "low", "high"), found, strict=True)) for truth, found in by.items()},
         }
@@ -47,6 +46,13 @@ def calibration() -> Row:
         "points": (MEMBERS / "members.csv").is_file(),
         "range": known.range,
     }
+
+
+def _in_words(test: str) -> str:
+    """Challenge, what of it, and the measure, as a reader writes them."""
+    challenge, _, rest = test.partition(".")
+    what, _, measure = rest.rpartition(".")
+    return " · ".join(part.replace("~", " ↔ ").replace("_", " ") for part in (challenge, what, measure) if part)
 
 
 def _errors(known: Calibrated, *, thorough: bool) -> list[Row]:
@@ -89,7 +95,7 @@ def roc(test: str, truth: str) -> Row:
     truths, values = table.truth(truth)[found.rows], table.column(test)[found.rows]
     return {
         "test": test,
-        "words": pair_in_words(test),
+        "words": _in_words(test),
         "truth": truth,
         "direction": test_of(test)[1],
         "auroc": dict(zip(("value", "low", "high"), known.auroc[test][truth], strict=True)),

@@ -9,6 +9,8 @@ import { ownText, runPath, textName } from "./parts.js";
 import { applied, changedText, className, namesOf, parsedWords, rowsOf, sameTokens, writtenWords } from "./words.js";
 
 const run = runPath();
+/** Of more words than this, maps word by word are too long to look at first. */
+const LONG = 60;
 
 /** Open the page of a text: of the corpus by its row, or the one in the address. */
 export async function openText(main, row) {
@@ -125,10 +127,24 @@ class Page {
       "section",
       { id: "maps" },
       h("h2", {}, "Which words mattered, by every explainer"),
-      h("div", { class: "line" }, pressed("view", "texts", "as running texts"), pressed("numbers", "1", "with numbers"), can ? h("small", {}, "Press a word to take it out or to put another in its place.") : ""),
+      h("div", { class: "line" }, this.viewButton(), pressed("numbers", "1", "with numbers"), can ? h("small", {}, "Press a word to take it out or to put another in its place.") : ""),
       this.wordForm,
       this.maps,
     );
+  }
+
+  /** How the maps are drawn: word by word, and where that would be long, as running texts. */
+  get view() {
+    return state.get("view") ?? (this.text.tokens.length > LONG ? "texts" : "aligned");
+  }
+
+  viewButton() {
+    const toggle = (event) => {
+      state.set({ view: this.view === "texts" ? "aligned" : "texts" });
+      event.currentTarget.setAttribute("aria-pressed", String(this.view === "texts"));
+      this.drawMaps();
+    };
+    return h("button", { type: "button", "data-view": "view", "aria-pressed": String(this.view === "texts"), click: toggle }, "as running texts");
   }
 
   setView(button, name, value) {
@@ -143,7 +159,7 @@ class Page {
     heatmap(this.maps, {
       tokens: this.text.tokens,
       rows,
-      mode: state.get("view") === "texts" ? "texts" : "aligned",
+      mode: this.view,
       numbers: state.get("numbers") === "1",
       onWord: (place) => this.askWord(place),
     });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import socket
@@ -132,6 +133,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     ]
     about = {"study": "small", "title": "A <i>small</i> study", "paper": None, "cells": cells}
     (runs / "studies" / "small-0.json").write_text(json.dumps(about))
+    with served(runs) as address:
+        yield Site(address, runs, real, other, hostile)
+
+
+@contextlib.contextmanager
+def served(runs: Path) -> Iterator[str]:
+    """The address at which a folder of runs is explored."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -140,7 +148,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     thread.start()
     while not server.started:
         time.sleep(0.05)
-    yield Site(f"http://127.0.0.1:{port}", runs, real, other, hostile)
+    yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(10)
 

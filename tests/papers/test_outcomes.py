@@ -48,11 +48,14 @@ def test_without_runs_every_claim_has_its_reason() -> None:
         assert rate(outcomes).compared == rate(outcomes, like_for_like=False).compared == 0
 
 
-def test_a_study_that_was_not_run_says_how_to_run_it() -> None:
+def test_studies_that_are_not_part_of_this_version_say_so() -> None:
     outcomes = evaluate("tutek_snajder_2020")
     base = figure(outcomes, "f1", table="Table 1", model="base")
     assert base.status == "not run"
-    assert base.reason.endswith("attentest reproduce tutek_snajder_2020")
+    assert base.reason.endswith("is not part of this version")
+    anemia = figure(outcomes, "f1", table="Table 1", model="base", corpus="Anemia (MIMIC)")
+    assert anemia.status == "unavailable"
+    assert "credentialed" in anemia.reason
 
 
 def test_a_figure_within_the_tolerance_agrees_and_one_beyond_it_differs(tmp_path: Path) -> None:

@@ -281,8 +281,8 @@ def test_every_point_of_a_roc_is_a_model(window: Callable[..., Any], site: Site)
     assert titles[0] == f"To say which words mattered: AUROC {calibrated().auroc['adversary.ratio']['words'][0]:.2f}"
     points, models = (page.locator("#roc .plot").first.locator(what).count() for what in (".point", ".members li"))
     assert points == models > 50
-    page.get_by_role("button", name="adversary.searched", exact=True).click()
-    page.locator("#roc h2", has_text="adversary.searched").wait_for()
+    page.get_by_role("button", name="adversary · searched", exact=True).click()
+    page.locator("#roc h2", has_text="adversary · searched").wait_for()
     assert "test=adversary.searched" in page.evaluate("location.href")
     quiet(page, site)
 

@@ -33,3 +33,8 @@ def test_sums_over_a_text_are_shown_and_never_chosen() -> None:
     found = (one("mlm(weight=1.0, per='text')", 0.9), one("mlm(weight=1.0)", 0.8))
     assert marked(*found) == {"sst: mlm(weight=1.0)"}
     assert len(chosen(found)) == 2
+
+
+def test_a_weight_that_is_the_default_is_read_too() -> None:
+    assert one("tying", 0.8).weight == 10
+    assert marked(one("tying", 0.82), one("tying(weight=1.0)", 0.8)) == {"sst: tying"}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError, StorageError
+from attentest.papers.evidence import parameters
 from attentest.store.folder import RunFolder, runs_in
 
 __all__ = ["Tried", "chosen", "tried"]
@@ -35,12 +36,14 @@ class Tried:
     @property
     def kind(self) -> tuple[str, str, str]:
         """What its weight is chosen for: corpus, attention, the name of the term; a sum over a text is never chosen."""
-        return self.corpus, self.attention, "" if "per=" in self.term else self.term.partition("(")[0]
+        return self.corpus, self.attention, "" if "per" in parameters(self.term) else self.term.partition("(")[0]
 
     @property
     def weight(self) -> float:
-        """δ or η."""
-        return float(self.term.partition("weight=")[2].partition(",")[0].rstrip(")"))
+        """δ or η; a term's text leaves out a weight that is its default."""
+        from attentest.training.terms import TERMS  # torch comes with it
+
+        return float(TERMS.parse(self.term).weight)  # type: ignore[attr-defined]
 
 
 def tried(runs: Path) -> Iterator[Tried]:
@@ -51,7 +54,7 @@ def tried(runs: Path) -> Iterator[Tried]:
         except StorageError:
             continue
         terms = record["fields"].get("training", {}).get("terms", [])
-        if len(terms) == 1 and "weight=" in terms[0] and MODEL in record["finished"]:
+        if len(terms) == 1 and MODEL in record["finished"]:
             yield _tried(folder, record, terms[0])
 
 

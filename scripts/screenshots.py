@@ -6,20 +6,16 @@ The explorer is that of the folder which holds the run; a translation and a stud
 from __future__ import annotations
 
 import json
-import socket
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-import uvicorn
 from playwright.sync_api import sync_playwright
 
-from attentest.explorer.server import explorer
+from attentest.explorer.serving import served
 from attentest.store.folder import find_run
 
 CHROMIUM = "/usr/bin/chromium"
@@ -45,22 +41,6 @@ def shoot(browser: Any, report: Path, target: Path) -> Iterator[Path]:
         page.screenshot(path=target / f"report{end}.png")
         page.close()
         yield target / f"report{end}.png"
-
-
-@contextmanager
-def served(runs: Path) -> Iterator[str]:
-    """The address of an explorer of these runs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(explorer(runs), host="127.0.0.1", port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
 
 
 def all_judged(address: str) -> dict[str, Any]:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
-import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from tests.report.made_up import HOSTILE, write_run
 
 import attentest
 import attentest.explorer
-from attentest.explorer.server import explorer
+from attentest.explorer.serving import served
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -135,22 +130,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (runs / "studies" / "small-0.json").write_text(json.dumps(about))
     with served(runs) as address:
         yield Site(address, runs, real, other, hostile)
-
-
-@contextlib.contextmanager
-def served(runs: Path) -> Iterator[str]:
-    """The address at which a folder of runs is explored."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(explorer(runs), host="127.0.0.1", port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
 
 
 def ready(page: Any, address: str) -> Any:

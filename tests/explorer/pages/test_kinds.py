@@ -9,11 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from tests.conftest import made_up_corpus
-from tests.explorer.pages.conftest import ready, served
+from tests.explorer.pages.conftest import ready
 from tests.explorer.pages.test_flow import shown
 from tests.support.pairs import made_up_questions
 from tests.support.pretrained import tiny, tokenizer_of
 
+from attentest.explorer.serving import served
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.data.made_up_corpus import tree
 
+from attentest.data.corpora import CORPORA
 from attentest.data.sources import archive as module
 from attentest.data.sources import unpack as unpacking
 from attentest.data.sources.archive import Archive
@@ -192,3 +193,33 @@ def test_a_folder_is_taken_as_it_is_when_it_holds_something(tmp_path: Path) -> N
     for path, said in (("none", "does not exist"), ("full/a", "is a file: unpack it"), ("empty", "is empty")):
         with pytest.raises(InputError, match=said):
             Folder(tmp_path / path).fetch(tmp_path)
+
+
+@pytest.mark.parametrize("name", [".", "./.", ""])
+@pytest.mark.parametrize("make", [zipped, tarred], ids=["zip", "tar"])
+def test_a_member_without_a_name_is_refused(tmp_path: Path, name: str, make: Any) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(make({"a.txt": b"a", name: b"x"}))
+    with pytest.raises(InputError, match=r"has no name|not a whole archive"):
+        unpack(path, tmp_path / "out")
+
+
+def test_what_is_passed_over_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "ALLOWANCE", 1000)
+    path = tmp_path / "x.tar.gz"
+    path.write_bytes(tarred({"zeros": bytes(10_000_000), "a.txt": b"a"}))
+    with pytest.raises(InputError, match="made to fill the disk"):
+        unpack(path, tmp_path / "out", ("*.txt",))
+
+
+def test_plain_http_needs_a_declared_sum(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is plain HTTP, and no sha256 is declared"):
+        Archive("http://example.org/x.zip").fetch(tmp_path)
+
+
+def test_every_declared_archive_comes_over_https() -> None:
+    declared = [source for name in CORPORA for source in getattr(CORPORA[name], "sources", ())]
+    archives = [source for source in declared if isinstance(source, Archive)]
+    assert len(archives) > 20
+    assert all(archive.url.startswith("https://") for archive in archives)
+    assert all(len(archive.sha256) in (0, 64) for archive in archives)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib import request
 
 import pytest
 
@@ -29,6 +30,8 @@ class Server:
         self.drop_after: list[int | None] = []
         self.status: list[int] = []
         self.location = ""
+        #: What is said of the length, where it is not the truth.
+        self.length: str | None = None
         self.asked: list[str | None] = []
         outer = self
 
@@ -78,7 +81,7 @@ class Server:
             request.send_header("Content-Range", f"bytes {start}-{len(self.content) - 1}/{len(self.content)}")
         else:
             request.send_response(200)
-        request.send_header("Content-Length", str(len(self.content) - start))
+        request.send_header("Content-Length", self.length or str(len(self.content) - start))
         request.send_header("ETag", self.etag)
         request.end_headers()
         end = self.drop_after.pop(0) if self.drop_after else None
@@ -217,3 +220,27 @@ def test_ctrl_c_keeps_the_part(server: Server, tmp_path: Path, monkeypatch: pyte
     with pytest.raises(KeyboardInterrupt):
         download(server.url, tmp_path / "toy.bin")
     assert (tmp_path / "toy.bin.part").stat().st_size == 1000
+
+
+@pytest.mark.parametrize("said", ["abc", "-5", "1e3", "9" * 400])
+def test_a_length_that_is_none_is_passed_over(server: Server, tmp_path: Path, said: str) -> None:
+    server.length = said
+    download(server.url, tmp_path / "toy.bin")
+    assert (tmp_path / "toy.bin").read_bytes() == CONTENT
+
+
+def test_more_than_was_to_be_expected_is_refused_by_what_is_said_and_by_what_comes(
+    server: Server, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"larger than the 200,000 bytes.*--from DIR"):
+        download(server.url, tmp_path / "toy.bin", size=100_000)
+    server.length = "abc"
+    with pytest.raises(InputError, match=r"larger than the 200,000 bytes"):
+        download(server.url, tmp_path / "toy.bin", size=100_000)
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".json"]
+
+
+def test_a_redirection_does_not_lead_out_of_https() -> None:
+    asked = request.Request("https://example.org/a.zip")
+    with pytest.raises(InputError, match="is not HTTPS"):
+        module.Redirects().redirect_request(asked, None, 302, "", {}, "http://example.org/a.zip")

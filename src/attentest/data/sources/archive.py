@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from attentest.data.files.unfinished import part_of
 from attentest.data.sources.download import download
 from attentest.data.sources.source import Source
 from attentest.data.sources.unpack import unpack
@@ -46,6 +46,7 @@ class Archive(Source):
 
     def fetch(self, target: Path, progress: Progress = SILENT) -> Path:
         """Download what is not here yet, check its sum, unpack it; the folder of the unpacked files."""
+        self._refuse_unsafe()
         archive = target / self.filename
         expected = self.sha256 or _recorded(target, self.filename)
         if not archive.is_file() or (expected and _sum(archive) != expected):
@@ -65,6 +66,15 @@ class Archive(Source):
             self._unpack(archive, folder, progress)
         return folder
 
+    def _refuse_unsafe(self) -> None:
+        """Over plain HTTP anybody on the way may put another file in its place, unless its sum is declared."""
+        parts = urlsplit(self.url)
+        if parts.scheme == "http" and not self.sha256 and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+            raise InputError(
+                f"{self.url} is plain HTTP, and no sha256 is declared for it: declare one, give an https address, or "
+                "fetch it by hand and use --from DIR."
+            )
+
     def _refuse_another(self, fresh: Path, expected: str) -> None:
         found = _sum(fresh)
         if not expected or found == expected:
@@ -79,7 +89,7 @@ class Archive(Source):
 
     def _unpack(self, archive: Path, folder: Path, progress: Progress) -> None:
         progress.say(f"Unpacking {archive.name} …")
-        temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
+        temporary = part_of(folder)
         try:
             temporary.mkdir(parents=True, exist_ok=True)
             unpack(archive, temporary, self.members)

@@ -27,6 +27,8 @@ ATTEMPTS = 5
 PAUSE = 1.0
 TIMEOUT = 30.0
 CHUNK = 1 << 16
+#: Bytes of a download whose size nobody declared; twice what was declared, for any other.
+LARGEST = 20 << 30
 NOT_TEMPORARY = range(400, 500)
 TEMPORARY = (408, 425, 429)
 
@@ -62,13 +64,13 @@ def download(url: str, target: Path, *, size: int = 0, progress: Progress = SILE
     begun = _Begun(target.with_name(f"{target.name}.part"))
     with _storage(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    failed = 0
+    failed, most = 0, 2 * size or LARGEST
     with progress.stage("Fetching", size or _length(url)) as tick:
         tick(begun.size)
         while True:
             before = begun.size
             try:
-                _go_on(url, begun, tick)
+                _go_on(url, begun, most, tick)
                 break
             except (urls.URLError, http.client.HTTPException, ConnectionError, TimeoutError, _Cut) as error:
                 _refuse_what_stays_wrong(url, error)
@@ -88,15 +90,21 @@ def _length(url: str) -> int:
     """The size the server names, for the progress bar; 0 when it does not."""
     with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
         with _opener().open(request.Request(url, method="HEAD"), timeout=TIMEOUT) as response:
-            return int(response.headers.get("Content-Length") or 0)
+            return _said(response.headers) or 0
     return 0
+
+
+def _said(headers: Any) -> int | None:
+    """The length that a server names; None where it names none, or something else."""
+    text = (headers.get("Content-Length") or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 class _Cut(Exception):
     """The connection ended before the file did."""
 
 
-def _go_on(url: str, begun: _Begun, tick: Tick) -> None:
+def _go_on(url: str, begun: _Begun, most: int, tick: Tick) -> None:
     """Ask for what is missing and append it."""
     headers = {"User-Agent": f"attentest/{__version__}", "Accept-Encoding": "identity"}
     have = begun.size
@@ -119,10 +127,12 @@ def _go_on(url: str, begun: _Begun, tick: Tick) -> None:
         if have and not continues(response, have):
             tick(-have)
             have, mode = 0, "wb"
-        length = response.headers.get("Content-Length")
+        length = _said(response.headers)
         _note(begun, response.headers)
         if length:
-            _refuse_too_little_space(begun.path, int(length))
+            if have + length > most:
+                raise _too_large(url, most)
+            _refuse_too_little_space(begun.path, length)
         with _storage(begun.path):
             file = begun.path.open(mode)
         with file:
@@ -131,12 +141,22 @@ def _go_on(url: str, begun: _Begun, tick: Tick) -> None:
                 with _storage(begun.path):
                     file.write(chunk)
                 received += len(chunk)
+                if have + received > most:
+                    begun.forget()
+                    raise _too_large(url, most)
                 tick(len(chunk))
             with _storage(begun.path):
                 file.flush()
                 os.fsync(file.fileno())
-    if length and received < int(length):
-        raise _Cut(f"the connection ended after {received:,} of {int(length):,} bytes")
+    if length and received < length:
+        raise _Cut(f"the connection ended after {received:,} of {length:,} bytes")
+
+
+def _too_large(url: str, most: int) -> InputError:
+    return InputError(
+        f"{url} is larger than the {most:,} bytes that were to be expected: it was altered or replaced. Compare with "
+        "the official page, or fetch it by hand and use --from DIR."
+    )
 
 
 def continues(response: Any, have: int) -> bool:
@@ -152,6 +172,18 @@ def _note(begun: _Begun, headers: Any) -> None:
         begun.notes.write_text(json.dumps(record), encoding="utf-8")
 
 
+class Redirects(request.HTTPRedirectHandler):
+    """What was asked for over HTTPS is not taken over plain HTTP."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        """The next request, or none."""
+        if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme != "https":
+            raise InputError(
+                f"{req.full_url} leads to {newurl}, which is not HTTPS: fetch it by hand and use --from DIR."
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def _opener() -> request.OpenerDirector:
     """HTTP and HTTPS only, also behind a redirection."""
     opener = request.OpenerDirector()
@@ -161,7 +193,7 @@ def _opener() -> request.OpenerDirector:
         request.HTTPHandler(),
         request.HTTPSHandler(),
         request.HTTPDefaultErrorHandler(),
-        request.HTTPRedirectHandler(),
+        Redirects(),
         request.HTTPErrorProcessor(),
     ):
         opener.add_handler(handler)

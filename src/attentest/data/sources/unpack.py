@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -24,12 +25,15 @@ MEMBERS = 2_000_000
 CHUNK = 1 << 20
 #: Chunks that may follow the end of a tar.
 PADDING = 16
-DAMAGED = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, RuntimeError)
+DAMAGED = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, struct.error),
+    *(EOFError, RuntimeError, ValueError, OverflowError, LookupError),
+)
 
 
 def unpack(archive: Path, folder: Path, members: Sequence[str] = ()) -> None:
     """Unpack a zip, tar, tar.gz or gz file (or copy any other) into a folder; ``members`` are patterns of names."""
-    left = RATIO * archive.stat().st_size + ALLOWANCE
+    left = allowed(archive)
     count = 0
     try:
         for name, stream in _members(archive, members):
@@ -44,10 +48,7 @@ def unpack(archive: Path, folder: Path, members: Sequence[str] = ()) -> None:
                 while chunk := stream.read(CHUNK):
                     left -= len(chunk)
                     if left < 0:
-                        raise InputError(
-                            f"{archive.name} unpacks to more than {RATIO} times its size: it is damaged or made to "
-                            "fill the disk. Fetch it again, or unpack it by hand and use --from DIR."
-                        )
+                        raise _bomb(archive)
                     file.write(chunk)
     except DAMAGED as error:
         raise InputError(
@@ -57,6 +58,18 @@ def unpack(archive: Path, folder: Path, members: Sequence[str] = ()) -> None:
     if not count:
         wanted = f" that match {', '.join(members)}" if members else ""
         raise InputError(f"{archive.name} holds no files{wanted}: it is not the archive that was to be expected.")
+
+
+def allowed(archive: Path) -> int:
+    """How many bytes an archive may unpack to."""
+    return RATIO * archive.stat().st_size + ALLOWANCE
+
+
+def _bomb(archive: Path) -> InputError:
+    return InputError(
+        f"{archive.name} unpacks to more than {RATIO} times its size: it is damaged or made to fill the disk. Fetch it "
+        "again, or unpack it by hand and use --from DIR."
+    )
 
 
 def _members(archive: Path, members: Sequence[str]) -> Iterator[tuple[Path, IO[bytes]]]:
@@ -102,8 +115,12 @@ def _from_zip(archive: Path, members: Sequence[str]) -> Iterator[tuple[Path, IO[
 def _from_tar(archive: Path, members: Sequence[str]) -> Iterator[tuple[Path, IO[bytes]]]:
     # As a stream, front to back: a packed tar cannot be read otherwise without reading it again and again.
     with _unpacked(archive) as raw, tarfile.open(fileobj=raw, mode="r|") as file:
+        passed_over = 0
         for member in file:
             if member.isdir() or not _wanted(member.name, members):
+                passed_over += max(0, member.size)
+                if passed_over > allowed(archive):
+                    raise _bomb(archive)
                 continue
             if not member.isfile():
                 raise _refused(archive, member.name, "is a link or a device")
@@ -137,6 +154,8 @@ def _wanted(name: str, members: Sequence[str]) -> bool:
 def _inside(archive: Path, name: str) -> Path:
     """The member's name as a relative path that stays in the folder."""
     path = PurePosixPath(name)
+    if not path.parts:
+        raise _refused(archive, name, "has no name")
     if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name or ":" in path.parts[0]:
         raise _refused(archive, name, "points outside its folder")
     return Path(*path.parts)

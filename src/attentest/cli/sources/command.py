@@ -1,0 +1,102 @@
+"""attentest sources: which source did a language model's answer come from, and does attention tell?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attentest.cli import options as o
+from attentest.cli.terminal import Terminal
+from attentest.errors import InputError
+from attentest.printing import Printer, echo, echo_json
+
+__all__ = ["sources"]
+
+
+def sources(
+    model: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="A causal language model: a folder that save_pretrained wrote, or a name."),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Questions, JSON Lines: question, contexts, perhaps answer, span and id."),
+    ] = None,
+    planted: Annotated[
+        int, typer.Option(metavar="N", min=0, help="So many made-up questions whose deciding source is known, instead.")
+    ] = 0,
+    sources_column: Annotated[
+        str, typer.Option(metavar="NAME", help="The column with the list of sources.")
+    ] = "contexts",
+    question_column: Annotated[str, typer.Option(metavar="NAME", help="The column with the question.")] = "question",
+    answer_column: Annotated[
+        str, typer.Option(metavar="NAME", help="The column with answers; without one the model's own is taken.")
+    ] = "answer",
+    method: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A method; may be given several times. Default: all.")
+    ] = None,
+    unit: Annotated[str, typer.Option(metavar="NAME", help="What is given a score: source or word.")] = "source",
+    prompt: Annotated[
+        str, typer.Option(metavar="TEXT", help="The user's message, with {context} and {query} in it.")
+    ] = "",
+    chat: Annotated[bool, typer.Option("--chat/--no-chat", help="Put the message into the chat template.")] = True,
+    held_out: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Ablations of every question that predictions are compared with.")
+    ] = 16,
+    longest: Annotated[int, typer.Option(metavar="N", min=1, help="Tokens of the model's own answers, at most.")] = 32,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Only the first N questions; 0: all.")] = 0,
+    seed: o.Seed = 0,
+    device: o.Device = "auto",
+    dtype: Annotated[str, typer.Option(metavar="NAME", help="float32, bfloat16 or float16.")] = "float32",
+    to: Annotated[Path, typer.Option(metavar="PATH", help="The folder that holds such audits.")] = Path("sources"),
+    fresh: o.Fresh = False,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Say which source a language model's answers came from, and whether its attention tells.
+
+    Every question is asked with all sources, without each, and without some at random; what attention, gradients and
+    ablations say of the sources is compared with what happened. Ends in a verdict on every way of reading attention and
+    an HTML report. The same command again shows what is there; a killed one resumes.
+    """
+    from attentest.sources.question import read_questions
+
+    if (data is None) == (planted == 0):
+        raise InputError("Give questions: your own (--data questions.jsonl) or made-up ones (--planted 300), not both.")
+    terminal = Terminal(quiet=quiet or as_json)
+    columns = {"sources_column": sources_column, "question_column": question_column, "answer_column": answer_column}
+    asked = list(read_questions(data, **columns)) if data is not None else []
+    from attentest.sources.auditing import audit_sources
+    from attentest.sources.planting.planted import planted_questions
+    from attentest.sources.prompt import PROMPT
+    from attentest.sources.showing.page import write_page
+    from attentest.sources.showing.terminal import shown
+
+    asked = asked if data is not None else list(planted_questions(planted, seed=seed))
+    found = audit_sources(
+        model,
+        asked[: limit or None],
+        methods=method or (),
+        unit=unit,
+        prompt=prompt or PROMPT,
+        chat=chat,
+        held_out=held_out,
+        longest=longest,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+        to=to,
+        fresh=fresh,
+        progress=terminal,
+    )
+    page = write_page(found)
+    if as_json:
+        echo_json(found.to_record())
+        return
+    if not quiet:
+        console = Printer(highlight=False)
+        for part in shown(found):
+            console.print(part)
+    echo(f"Folder  {found.folder}\nReport  {page}")

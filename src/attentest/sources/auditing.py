@@ -1,0 +1,234 @@
+"""From a model and questions to a folder with what was found: question by question, so that a killed audit resumes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import torch
+
+from attentest import __version__
+from attentest.devices import device_named
+from attentest.errors import InputError
+from attentest.models.huggingface.checkpoint import fingerprint, load_checkpoint
+from attentest.progress import SILENT, Progress
+from attentest.registry import text_of
+from attentest.sources.case import open_case
+from attentest.sources.judging.measures import LEARNT, with_layers, with_learnt
+from attentest.sources.judging.record import Record, examine
+from attentest.sources.judging.verdict import Answered, Ruling, answered, rule
+from attentest.sources.language import LanguageModel
+from attentest.sources.methods import METHODS
+from attentest.sources.prompt import PROMPT, Prompter
+from attentest.sources.question import Question
+from attentest.store.atomic import make_folder, replacing
+from attentest.store.findings import FindingsWriter, Measure
+from attentest.store.folder import RunFolder
+
+__all__ = ["DEFAULT", "TYPES", "SourcesAudit", "audit_sources", "load_language_model"]
+
+#: What every audit asks, in the order of its table; the learnt combination of heads joins them.
+DEFAULT = (
+    *("attention", "attention(pool='mean')", "attention(pool='top')", "attention(pool='value_weighted')", "rollout"),
+    *("knockout", "gradient_x_input", "attn_lrp", "context_cite(ablations=16)", "exchange", "leave_one_out"),
+    *("shared_words", "last", "random"),
+)
+TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+CASES, UNFINISHED, FINDINGS = "cases.jsonl", ".cases.unfinished", "findings/sources.parquet"
+MEASURES = (
+    Measure("share", "share", "mean", "of the largest fall, the share that the first source causes", together="id"),
+    Measure("drop", "drop", "mean", "fall of the answer's log-probability without the first source", together="id"),
+    Measure("lds", "lds", "mean", "rank correlation over ablations that nothing was fitted on", together="id"),
+    Measure("hit", "hit", "fraction", "how often the first source decides, by intervention", together="id"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SourcesAudit:
+    """What was found: every question's record, and what is said of every method."""
+
+    folder: Path
+    model: str
+    records: tuple[Record, ...]
+    answered: Answered
+    rulings: tuple[Ruling, ...]
+    #: Of every layer's attention alone, heads averaged.
+    layers: tuple[Ruling, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "folder": str(self.folder),
+            "model": self.model,
+            "answered": asdict(self.answered),
+            "methods": [_flat(ruling) for ruling in self.rulings],
+            "layers": [_flat(ruling) for ruling in self.layers],
+            "questions": [
+                {
+                    "id": record.id,
+                    "question": record.question,
+                    "answer": record.answer,
+                    "status": record.status,
+                    "whole": record.whole,
+                    "without_any": record.empty,
+                    "without_each": record.without,
+                    "scores": {name: given.scores for name, given in record.given.items()},
+                }
+                for record in self.records
+            ],
+        }
+
+
+def _flat(ruling: Ruling) -> dict[str, Any]:
+    judged = ruling.judged
+    intervals = {name: list(getattr(judged, name)) for name in ("share", "drop", "lds", "hits", "injected")}
+    counts = dict(zip(("share", "lds", "hits", "injected"), judged.counts, strict=True))
+    cost = {"passes": judged.passes, "seconds": judged.seconds, "ahead_of_shared_words": list(ruling.ahead)}
+    return {
+        "method": judged.method,
+        "tone": ruling.tone,
+        "reading": ruling.reading,
+        **intervals,
+        "counts": counts,
+    } | cost
+
+
+def load_language_model(model: str | Path, *, device: str = "auto", dtype: str = "float32") -> LanguageModel:
+    """The causal language model of a checkpoint, on a device, in single or half precision."""
+    if dtype not in TYPES:
+        raise InputError(f"dtype={dtype!r} must be one of {', '.join(TYPES)}.")
+    loaded, tokenizer = load_checkpoint(model, language=True)
+    return LanguageModel(loaded.to(device_named(device), TYPES[dtype]), tokenizer)
+
+
+def audit_sources(
+    model: LanguageModel | str | Path,
+    questions: Iterable[Question],
+    *,
+    methods: Sequence[str] = (),
+    unit: str = "source",
+    prompt: str = PROMPT,
+    chat: bool = True,
+    held_out: int = 16,
+    longest: int = 32,
+    seed: int = 0,
+    device: str = "auto",
+    dtype: str = "float32",
+    to: str | Path = "sources",
+    fresh: bool = False,
+    progress: Progress = SILENT,
+) -> SourcesAudit:
+    """Ask a language model questions over sources, and say by every method which source each answer came from.
+
+    ``unit``: scores are given to sources, or to words in them. ``held_out`` ablations of every question are kept apart,
+    to compare predictions with. ``longest`` is the most tokens of an answer that the model gives itself.
+    """
+    asked = list(questions)
+    if not asked:
+        raise InputError("There are no questions: give at least one.")
+    if held_out < 0 or longest < 1:
+        raise InputError(f"held_out={held_out} must be at least 0, longest={longest} at least 1.")
+    chosen = [METHODS.parse(text) for text in (methods or DEFAULT)]
+    language = model if isinstance(model, LanguageModel) else load_language_model(model, device=device, dtype=dtype)
+    prompter = Prompter(language.tokenizer, prompt, chat=chat)
+    # Refused before anything is computed: units that there are not, prompts too long for the model.
+    for question in asked:
+        built = prompter.build(question, prompter.items(question, unit))
+        language.check_length(len(built.ids) + 1, f"Question {question.id or question.question[:60]!r}")
+    fields = {
+        "model": {"class": type(language.model).__name__, "weights": fingerprint(language.model)},
+        "name": str(model) if isinstance(model, str | Path) else type(language.model).__name__,
+        "dtype": str(language.model.dtype).removeprefix("torch."),
+        "questions": hashlib.sha256("\n".join(map(repr, asked)).encode()).hexdigest(),
+        **{"methods": [text_of(method) for method in chosen], "unit": unit, "prompt": prompt, "chat": chat},
+        **{"held_out": held_out, "longest": longest, "seed": seed},
+    }
+    name = hashlib.sha256(json.dumps({**fields, "name": ""}).encode()).hexdigest()[:12]
+    path = Path(to) / name
+    folder = RunFolder.create(path, fields, {"attentest": __version__, "torch": torch.__version__}, progress.say)
+    with folder.locked(progress.say):
+        if fresh or not folder.is_finished(CASES):
+            done = {} if fresh else _unfinished(path)
+            pool = [text for question in asked for text in question.sources]
+            with _appending(path, keep=not fresh) as write, progress.stage("Questions", len(asked)) as tick:
+                for question in asked:
+                    if question.id not in done:
+                        case = open_case(language, prompter, question, unit=unit, longest=longest)
+                        # Another question's sources, half the list away, so that neighbours of one topic do not meet.
+                        at = pool.index(question.sources[0]) + len(pool) // 2
+                        case.others = [pool[(at + step) % len(pool)] for step in range(len(question.sources))]
+                        write(examine(case, chosen, held_out=held_out, seed=seed))
+                    tick()
+            kept = _unfinished(path)
+            with replacing(path / CASES) as temporary:
+                lines = [kept[question.id].to_json() for question in asked]
+                temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            folder.finish(CASES)
+            (path / UNFINISHED).unlink()
+        found = judged_folder(path)
+        _write_findings(folder, found)
+    return found
+
+
+def judged_folder(path: Path) -> SourcesAudit:
+    """What a finished audit found, judged from its records."""
+    folder = RunFolder(path)
+    lines = folder.verify(CASES).read_text(encoding="utf-8").splitlines()
+    records = with_learnt([Record.from_json(line) for line in lines])
+    layered = with_layers(records)
+    names = list(dict.fromkeys(name for record in records for name in record.given))
+    if LEARNT in names:
+        names.insert(next((n for n, name in enumerate(names) if not name.startswith(("att", "roll"))), 0), names.pop())
+    return SourcesAudit(
+        path,
+        str(folder.record["fields"]["name"]),
+        tuple(records),
+        answered(records),
+        tuple(rule(records, name) for name in names),
+        tuple(rule(layered, f"attention(layer={layer + 1})") for layer in range(len(records[0].heads))),
+    )
+
+
+@contextlib.contextmanager
+def _appending(path: Path, *, keep: bool) -> Iterator[Any]:
+    """A file that every record is written to as soon as it is there."""
+    with (path / UNFINISHED).open("a" if keep else "w", encoding="utf-8") as handle:
+
+        def write(record: Record) -> None:
+            handle.write(f"{record.to_json()}\n")
+            handle.flush()
+            os.fsync(handle.fileno())
+
+        yield write
+
+
+def _unfinished(path: Path) -> dict[str, Record]:
+    """What an audit that was cut short has found so far; a line that was cut short is found again."""
+    found: dict[str, Record] = {}
+    with contextlib.suppress(FileNotFoundError):
+        text = (path / UNFINISHED).read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            (path / UNFINISHED).write_text(whole, encoding="utf-8")
+        for line in whole.splitlines():
+            record = Record.from_json(line)
+            found[record.id] = record
+    return found
+
+
+def _write_findings(folder: RunFolder, found: SourcesAudit) -> None:
+    """One row for every question and method, for queries."""
+    from attentest.sources.judging.measures import row_of
+
+    rows = [row_of(record, name) for record in found.records for name in record.given]
+    make_folder((folder.path / FINDINGS).parent)
+    with replacing(folder.path / FINDINGS) as temporary, FindingsWriter(temporary, "sources", MEASURES) as writer:
+        writer.write(pa.Table.from_pylist(rows))
+    folder.finish(FINDINGS)

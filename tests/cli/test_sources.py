@@ -1,0 +1,119 @@
+"""attentest sources: from a checkpoint and a file of questions to a verdict, a folder and a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.chat import chat_model, chat_tokenizer
+from typer.testing import CliRunner
+
+from attentest.cli.main import app
+from attentest.errors import AttentestError, InputError
+from attentest.sources.auditing import CASES, FINDINGS, UNFINISHED, audit_sources, judged_folder, load_language_model
+from attentest.sources.planting.planted import planted_questions
+from attentest.sources.question import Question
+from attentest.store.findings import read_findings
+from attentest.store.folder import RunFolder
+
+QUICK = ["attention", "leave_one_out", "shared_words"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chat")
+    chat_model().save_pretrained(folder)
+    chat_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def questions(path: Path, *, hostile: str = "") -> Path:
+    rows = [
+        {
+            "id": f"q{n}",
+            "question": "In which city?",
+            "passages": [f"Anna{hostile} is in Oslo.", "Green."],
+            "answer": "Oslo",
+        }
+        for n in range(3)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_questions_become_a_verdict_a_folder_and_a_page(checkpoint: Path, tmp_path: Path) -> None:
+    data = questions(tmp_path / "q.jsonl", hostile="\x1b[31m<script>")
+    asked = ["sources", "--model", str(checkpoint), "--data", str(data), "--sources-column", "passages"]
+    options = [*asked, "--to", str(tmp_path / "out"), "--held-out", "4"]
+    ran = CliRunner().invoke(app, options, catch_exceptions=False)
+    assert ran.exit_code == 0, ran.output
+    assert "3 questions" in ran.output
+    assert "\x1b" not in ran.output
+    (folder,) = (tmp_path / "out").iterdir()
+    text = RunFolder(folder).verify("report.html").read_text("utf-8")
+    assert "<script" not in text
+    assert "In which city?" in text
+    found = read_findings(RunFolder(folder).verify(FINDINGS))
+    assert found.table.num_rows == 3 * 14
+    again = CliRunner().invoke(app, [*options, "--json"], catch_exceptions=False)
+    said = json.loads(again.stdout)
+    assert said["answered"]["questions"] == 3
+    assert {method["method"] for method in said["methods"]} >= {"attention", "attn_lrp", "context_cite(ablations=16)"}
+    assert len(said["layers"]) == 3
+
+
+def test_a_killed_audit_resumes_where_it_was(checkpoint: Path, tmp_path: Path) -> None:
+    model, asked = load_language_model(checkpoint), list(planted_questions(3))
+    wanted = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path / "whole")
+
+    folder = tmp_path / "cut" / wanted.folder.name
+    folder.mkdir(parents=True)
+    lines = (wanted.folder / CASES).read_text("utf-8").splitlines()
+    (folder / UNFINISHED).write_text(f"{lines[0]}\n{lines[1][:50]}", "utf-8")
+    before = model.cost.passes
+    found = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path / "cut")
+    resumed = model.cost.passes - before
+    assert (folder / CASES).read_text("utf-8").splitlines()[0] == lines[0]
+    assert [record.without for record in found.records] == [record.without for record in wanted.records]
+    assert not (folder / UNFINISHED).exists()
+    before = model.cost.passes
+    assert audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path / "cut").records
+    assert model.cost.passes == before
+    assert resumed > 0
+    assert judged_folder(folder).answered.questions == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "Give questions"),
+        (["--data", "none.jsonl"], "cannot be read"),
+        (["--planted", "3", "--data", "none.jsonl"], "not both"),
+        (["--planted", "3", "--dtype", "int8"], "must be one of float32"),
+        (["--planted", "3", "--method", "attention(pool='x')"], "must be one of sum"),
+        (["--planted", "3", "--method", "attenton"], "attention"),
+        (["--planted", "3", "--unit", "letter"], "must be 'source' or 'word'"),
+        (["--planted", "3", "--prompt", "{context}"], "must hold {query} once"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_a_line(
+    checkpoint: Path, tmp_path: Path, options: list[str], said: str
+) -> None:
+    with pytest.raises(AttentestError) as raised:
+        CliRunner().invoke(
+            app, ["sources", "--model", str(checkpoint), "--to", str(tmp_path), *options], catch_exceptions=False
+        )
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_context_that_is_too_long_is_refused_before_anything_is_computed(checkpoint: Path, tmp_path: Path) -> None:
+    model = load_language_model(checkpoint)
+    model.model.config.max_position_embeddings = 64
+    long = Question("Where?", ("Anna keeps her boat in Lisbon. " * 20,), id="long")
+    with pytest.raises(InputError, match=r"'long' has .* tokens with its answer, and the model reads at most 64"):
+        audit_sources(model, [Question("A?", ("B.",), "C", id="short"), long], to=tmp_path)
+    assert model.cost.passes == 0
+    with pytest.raises(InputError, match="no questions"):
+        audit_sources(model, [], to=tmp_path)

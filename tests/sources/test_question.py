@@ -1,0 +1,56 @@
+"""Questions come from a file row by row, and what is wrong with one is said in a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attentest.errors import InputError
+from attentest.sources.question import Question, read_questions
+
+
+def test_rows_become_questions(tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(
+        '{"question": "Where?", "contexts": ["Here.", "There."], "answer": "Here", "id": 7}\n\n'
+        '{"question": "Who?", "contexts": "Anna."}\n',
+        encoding="utf-8",
+    )
+    first, second = read_questions(path)
+    assert first == Question("Where?", ("Here.", "There."), "Here", id="7")
+    assert second == Question("Who?", ("Anna.",), id="3")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "is empty"),
+        ("{", "is no JSON"),
+        ("[1]", "must be an object"),
+        ('{"question": "Where?", "passages": ["Here."]}', "no column 'contexts'"),
+        ('{"contexts": ["Here."]}', "no column 'question'"),
+        ('{"question": "Where?", "contexts": []}', "has no sources"),
+        ('{"question": "Where?", "contexts": ["Here.", " "]}', "source 2 is empty"),
+        ('{"question": " ", "contexts": ["Here."]}', "the question is empty"),
+        ('{"question": "Where?", "contexts": [1]}', "a list of texts"),
+        ('{"question": "Where?", "contexts": ["Here."], "answer": ""}', "the answer is empty"),
+        ('{"question": "Where?", "contexts": ["Here."], "answer": 3}', "must be texts"),
+        ('{"question": "Where?", "contexts": ["Here."], "answer": "Here", "span": "There"}', "is no part of"),
+        (
+            '{"question": "A", "contexts": ["B"], "id": "1"}\n{"question": "A", "contexts": ["B"], "id": 1}',
+            "stands twice",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(line, encoding="utf-8")
+    with pytest.raises(InputError, match=said) as raised:
+        list(read_questions(path))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_questions(tmp_path / "none.jsonl"))

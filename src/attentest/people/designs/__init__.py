@@ -1,0 +1,1 @@
+"""Designs, one file each. Whatever design a module here defines is found; nothing is listed."""

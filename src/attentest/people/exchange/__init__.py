@@ -1,0 +1,1 @@
+"""Answers and items to other tools, and answers collected elsewhere back."""

@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := .stamps
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Bytecode is compiled when it is first imported: most of it never is.
+INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick check bench docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check clean
+.PHONY: help audit test quick check bench campaign docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check reproducible sbom clean
 
 STUDY ?= jain_wallace_2019
 CARRY ?= .carry
@@ -66,6 +67,9 @@ format: $(STAMPS)/dev ## Format the code
 bench: $(STAMPS)/test ## Measure speed beside captum and the papers' literal algorithms
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+campaign: $(STAMPS)/test ## Try to break what is promised: kills, flipped bits, bad inputs, by the thousand (under an hour)
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns --workers 2 $(ARGS)
+
 docs: $(STAMPS)/docs ## Build the documentation without warnings
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -90,14 +94,35 @@ gpu-unpack: $(STAMPS)/core ## Bring findings computed there (FROM) into RUNS
 	@test -n "$(FROM)" || { echo "make gpu-unpack FROM=folder with runs-*.tar"; exit 2; }
 	@$(BIN)/python scripts/gpu_unpack.py $(FROM) $(RUNS)
 
+# The same commit gives the same bytes, wherever and whenever it is built.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
+
 wheel: $(STAMPS)/dev ## Build the wheel
 	@rm -rf dist && $(BIN)/python -m build --wheel --outdir dist . >/dev/null && ls dist/*.whl
+
+reproducible: $(STAMPS)/dev ## Build the last commit twice, in two places: the wheels have the same bytes
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	for place in one another/place; do \
+	  mkdir -p $$folder/$$place && git archive HEAD | tar -x -C $$folder/$$place && \
+	  (umask 0$$([ $$place = one ] && echo 22 || echo 77) && \
+	   $(BIN)/python -m build --wheel --sdist --outdir $$folder/$$place/dist $$folder/$$place >/dev/null) || exit 1; \
+	done && \
+	(cd $$folder/one/dist && sha256sum *) && (cd $$folder/another/place/dist && sha256sum *) >$$folder/sums && \
+	(cd $$folder/one/dist && sha256sum --quiet -c $$folder/sums) && echo "the same bytes"
+
+sbom: $(STAMPS)/core ## List what is installed, with licences, as a CycloneDX bill of materials, in dist/
+	@test -x .stamps/tools/bin/cyclonedx-py || { $(PYTHON) -m venv .stamps/tools && \
+	  .stamps/tools/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt cyclonedx-bom pip-licenses; }
+	@mkdir -p dist && .stamps/tools/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml \
+	  --output-reproducible --of JSON -o dist/sbom.cdx.json
+	@.stamps/tools/bin/pip-licenses --python $(BIN)/python --with-urls --order=license --format=markdown >dist/licences.md
+	@ls dist/sbom.cdx.json dist/licences.md
 
 wheel-check: wheel ## Install the wheel into an empty environment and audit from there
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	$(PYTHON) -m venv $$folder/venv && \
-	$$folder/venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/attentest-*.whl && \
-	cd $$folder && venv/bin/attentest audit --epochs 1 --limit 100 --quiet
+	$$folder/venv/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt dist/attentest-*.whl && \
+	cd $$folder && venv/bin/attentest audit --epochs 1 --limit 30 --quiet
 
 clean: ## Remove what was built
 	rm -rf $(VENV) $(STAMPS) dist build docs/_build

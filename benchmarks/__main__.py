@@ -30,7 +30,7 @@ from attentest.measures.rank import kendall
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.training.loop import Training, fit
 from attentest.training.objectives import CrossEntropy
-from benchmarks import literal, saliency
+from benchmarks import ended, literal, saliency
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -155,4 +155,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from attentest.data.corpora import CORPORA
+from benchmarks import ended
 
 
 class Spent(NamedTuple):
@@ -99,4 +100,4 @@ def measure(given: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

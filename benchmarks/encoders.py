@@ -9,6 +9,7 @@ import torch
 
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import ENCODERS
+from benchmarks import ended
 
 TEXTS = ("lstm", "orthogonal_lstm", "bilstm", "bilstm(skip='concat')", "bilstm(layers=2)")
 ROW = "{:24} {:>6} {:>9} {:>14}"
@@ -42,4 +43,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

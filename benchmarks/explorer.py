@@ -31,6 +31,7 @@ from rich.table import Table
 
 from attentest.store.findings import FindingsWriter
 from attentest.store.folder import RunFolder, find_run
+from benchmarks import ended
 
 PLOT = "adversary"
 
@@ -56,12 +57,12 @@ def repeated(source: RunFolder, target: Path, texts: int) -> RunFolder:
 
 
 @contextmanager
-def served(runs: Path) -> Iterator[tuple[str, int]]:
-    """A server of its own: its address and its process."""
+def served(*words: str) -> Iterator[tuple[str, int]]:
+    """What ``attentest WORDS`` serves in a process of its own: its address and its process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "attentest", "explore", str(runs), "--port", str(port), "--no-browser"]
+    command = [sys.executable, "-m", "attentest", *words, "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
@@ -132,7 +133,8 @@ def main() -> None:
         made = repeated(source, Path(folder) / "many", chosen.texts)
         size = sum(file.stat().st_size for file in (made.path / "findings").iterdir())
         console.print(f"{chosen.texts:,} texts, {len(made.challenges)} findings files, {size / 2**20:.0f} MiB")
-        with served(Path(folder)) as (address, process), httpx.Client(base_url=address, timeout=600) as client:
+        command = ("explore", folder, "--no-browser")
+        with served(*command) as (address, process), httpx.Client(base_url=address, timeout=600) as client:
             table = Table("page", "first, s", "again, s", "held, MiB", "most held, MiB")
             at = f"/runs/{made.path.name}"
             last = chosen.texts - 1
@@ -172,4 +174,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

@@ -31,7 +31,7 @@ from attentest.data.corpus import Corpus
 from attentest.data.vocabulary import Vocabulary
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.training.loop import Training, fit
-from benchmarks import literal
+from benchmarks import ended, literal
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -154,4 +154,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

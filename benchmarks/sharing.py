@@ -13,6 +13,7 @@ import torch
 from attentest.explainers import EXPLAINERS
 from attentest.models.subject import Subject
 from attentest.models.wrappers.shifted import shifted
+from benchmarks import ended
 from benchmarks.saliency import TEXTS, Saliency
 
 EXPLAINED = ("integrated_gradients(n_steps=8, tolerance=0.2)", "occlusion", "lime(n_samples=100)")
@@ -45,4 +46,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

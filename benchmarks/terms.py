@@ -23,6 +23,7 @@ from attentest.training.frozen import frozen_embeddings
 from attentest.training.loop import Training, fit, task_objective
 from attentest.training.terms import TERMS
 from attentest.training.terms.objective import WithTerms
+from benchmarks import ended
 
 
 def seconds(corpus: Corpus, architecture: Architecture, name: str) -> float:
@@ -68,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

@@ -1,7 +1,7 @@
 """Write the page on the calibration, its figures and its file of scores, from the table of members.
 
 ``python docs/calibration_page.py`` reads ``docs/calibration``; with a folder of records, it makes that table first, and
-the file that the verdict reads.
+the files that the verdict and the explorer read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from calibration_figures import FIGURES
 
 from attentest.calibration.analysis.calibrated import write_calibrated
 from attentest.calibration.analysis.literature import TRUTHS, test_of
+from attentest.calibration.analysis.members import write_members
 from attentest.calibration.analysis.table import read_records, read_table
 from attentest.presentation.charts import svg
 from attentest.store.atomic import write_text
@@ -79,4 +80,5 @@ if __name__ == "__main__":
     table = read_table(TABLE)
     if len(sys.argv) > 1:
         write_calibrated(table.counted(), CALIBRATED)
+        write_members(table)
     write(Facts(table))

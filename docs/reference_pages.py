@@ -46,6 +46,9 @@ INTRODUCTIONS = {
     "decoders": "What writes a translation, a word at a time, and asks the attention at every step: `attentest audit "
     "--corpus CORPUS --decoder NAME`, for corpora of [translations](../../how-to/translation.md).",
     "heads": "From the weighted sum of the states to the prediction: `attentest audit --head NAME`.",
+    "selectors": "Which words are read at all: `attentest audit --selector NAME`, for classifiers of single texts. The "
+    "prediction is made of the selected words alone. [How to train, measure and doubt "
+    "them](../../how-to/selections.md).",
     "terms": "What training asks of a model beside its task: `attentest audit --term NAME`, for classifiers with one "
     "attention over words. Each adds a loss to the cross-entropy; the dev score that chooses the epoch stays that of "
     "the task. [With and without](../../how-to/train-attention-to-mean-something.md).",
@@ -59,6 +62,8 @@ INTRODUCTIONS = {
     f"Without `--challenge`, an audit runs {', '.join(f'`{name}`' for name in DEFAULT)}; `instances` always runs. "
     f"For a translator {', '.join(map('`{}`'.format, TASKS['translate'].usual))} are asked too. "
     "What each writes for every text is in [findings](../findings.md).",
+    "designs": "What [people are asked](../../how-to/people.md) about the explanations of a run: `attentest people new "
+    "RUN --design NAME`.",
 }
 SYNTAX = (
     "Where an entry has parameters, write its name alone for the defaults, or its name with the parameters you "
@@ -69,10 +74,12 @@ EXAMPLES = {
     "encoders": "bilstm(hidden=64)",
     "attentions": "dot(scaled=False)",
     "decoders": "bahdanau(hidden=128)",
+    "selectors": "hardkuma(share=0.1)",
     "terms": "tying(weight=20)",
     "explainers": "gradient(path='full')",
     "interactions": "integrated_hessians(n_steps=64)",
     "challenges": "adversary(epsilon=0.05)",
+    "designs": "meaningful(top=5)",
 }
 LISTED = "The same list in the terminal: `attentest list {kind}`; one entry of it: `attentest list {kind} NAME`."
 

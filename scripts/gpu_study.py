@@ -2,11 +2,13 @@
 
 python scripts/gpu_study.py .carry OUT STUDY [options of 'attentest study run' …]
 Findings come out as OUT/runs-1.tar, runs-2.tar, … of at most 15 MiB, without the models; OUT/about.json says how long
-it took and how much of the card's memory was used. When the time is up (GPU_SECONDS), what is done comes out.
+it took and how much of the card's memory was used. When the time is up (GPU_SECONDS), what is done comes out; a later
+call on the same machine with the same pack goes on from there, and brings only what is new.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -29,13 +31,12 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     """Unpack, compute, pack."""
     scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "attentest-gpu"
     runs = scratch / "runs"
-    shutil.rmtree(scratch, ignore_errors=True)
-    with tarfile.open(pack / "data.tar.xz") as archive:
-        archive.extractall(scratch, filter="data")
+    unpack(pack / "data.tar.xz", scratch)
     path = os.pathsep.join(str(Path(part).resolve()) for part in ("src", pack / "site"))
     environment = {**os.environ, "PYTHONPATH": path, "ATTENTEST_DATA": str(scratch / "data"), "OMP_NUM_THREADS": "1"}
     environment |= shared_card(scratch)
-    started = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    began, started = time.time(), time.monotonic()
     command = [
         sys.executable,
         "-m",
@@ -56,7 +57,8 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     except subprocess.TimeoutExpired:
         code = stopped(child)
     seconds = time.monotonic() - started
-    bundles = packed(runs, out)
+    give_up_card(environment)
+    bundles = packed(runs, out, began)
     about = {
         "command": command[1:],
         "seconds": round(seconds, 1),
@@ -69,6 +71,17 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps(about))
     return code
+
+
+def unpack(archive: Path, scratch: Path) -> None:
+    """Corpora and vectors into the scratch folder; if it has them already, its runs are kept."""
+    mark, digest = scratch / "pack.sha256", hashlib.sha256(archive.read_bytes()).hexdigest()
+    if mark.is_file() and mark.read_text() == digest:
+        return
+    shutil.rmtree(scratch, ignore_errors=True)
+    with tarfile.open(archive) as packed_data:
+        packed_data.extractall(scratch, filter="data")
+    mark.write_text(digest)
 
 
 def stopped(child: subprocess.Popen[bytes]) -> int:
@@ -96,6 +109,12 @@ def shared_card(scratch: Path) -> dict[str, str]:
     return places
 
 
+def give_up_card(environment: dict[str, str]) -> None:
+    """End the daemon, so that the next call can start its own."""
+    if "CUDA_MPS_PIPE_DIRECTORY" in environment:
+        subprocess.run(["nvidia-cuda-mps-control"], input=b"quit\n", env=environment, check=False, timeout=20)
+
+
 class Memory(threading.Thread):
     """The most of the card's memory that was in use, looked at every second."""
 
@@ -116,9 +135,10 @@ class Memory(threading.Thread):
             time.sleep(1)
 
 
-def packed(runs: Path, out: Path) -> int:
-    """Every file of every run but the models, in tar files of a size that travels; the study's record first."""
+def packed(runs: Path, out: Path, since: float) -> int:
+    """Every new file of every run but the models, in tar files of a size that travels; the study's record first."""
     found = (file for file in runs.rglob("*") if file.is_file() and file.parent.name != CHECKPOINT)
+    found = (file for file in found if file.stat().st_mtime >= since)
     kept = (file for file in found if not file.name.endswith(LEFT_BEHIND))
     files = sorted(kept, key=lambda file: (file.parent.name != "studies", file))
     return bundled(files, runs, out, "runs")

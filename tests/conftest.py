@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.shapes import check_shapes
@@ -15,6 +16,7 @@ import torch  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 import attentest  # noqa: E402
+from attentest.catalogue import REGISTRIES  # noqa: E402
 from attentest.data.batches import Batch, Encoded  # noqa: E402
 from attentest.data.corpus import Corpus, Provenance, Split  # noqa: E402
 from attentest.data.vocabulary import Vocabulary  # noqa: E402
@@ -66,6 +68,16 @@ def made_up_corpus(classes: int = 2, count: int = 60) -> Corpus:
         splits[name] = Split.of([f"{name}-{i}" for i in range(size)], tokens, labels, rationale=marks)
     names = tuple(f"class{i}" for i in range(classes))
     return Corpus("made-up", names, splits, Provenance("made up", "none", rationale="planted"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registries_stay() -> Iterator[None]:
+    """What a module's tests register they take out again: any other test may follow on the same worker."""
+    before = {kind: dict(registry.own) for kind, registry in REGISTRIES.items()}
+    yield
+    after = {kind: dict(registry.own) for kind, registry in REGISTRIES.items()}
+    changed = {kind: sorted(set(after[kind]) ^ set(before[kind])) for kind in REGISTRIES if after[kind] != before[kind]}
+    assert not changed, f"registered and left: {changed}"
 
 
 @pytest.fixture

@@ -45,3 +45,9 @@ def test_what_is_no_time_is_refused_in_one_line(text):
 )
 def test_a_time_is_said_as_people_say_it(seconds, words):
     assert in_words(seconds) == words
+
+
+def test_a_long_text_is_refused_at_once():
+    with pytest.raises(InputError) as refused:
+        seconds_of("1" * 5000 + "x")
+    assert len(str(refused.value)) < 300

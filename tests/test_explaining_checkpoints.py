@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import huggingface_hub
 import pytest
-import transformers
 from typer.testing import CliRunner
 
 import attentest
@@ -119,14 +116,10 @@ def test_a_name_on_the_hub_is_taken_as_by_an_audit(
         InputError, match="'owner/tiny' is no folder or run here, and it could not be fetched from the hub"
     ):
         attentest.explain(TEXT, "owner/tiny")
-    kept = {kind: getattr(transformers, kind).from_pretrained for kind in ("AutoConfig", "AutoTokenizer")}
-    kept["AutoModelForSequenceClassification"] = transformers.AutoModelForSequenceClassification.from_pretrained
-    for kind, load in kept.items():
-        there = partial(_kept, load, checkpoint)
-        monkeypatch.setattr(getattr(transformers, kind), "from_pretrained", there)
+    kept = tmp_path / "cache" / "models--owner--tiny"
+    commit = "0" * 40
+    shutil.copytree(checkpoint, kept / "snapshots" / commit)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     assert attentest.explain(TEXT, "owner/tiny").scores == attentest.explain(TEXT, checkpoint).scores
-
-
-def _kept(load: Any, folder: Path, name: str, **how: Any) -> Any:
-    """What the library does with a name that it keeps a copy of."""
-    return load(str(folder) if name == "owner/tiny" else name, **how)

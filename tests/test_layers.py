@@ -11,7 +11,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "attentest"
 LAYERS = [
     {"errors", "__init__"},
-    {"devices", "durations", "registry", "progress", "tasks", "memory", "words"},
+    {"parameters"},
+    {"devices", "durations", "printing", "registry", "progress", "tasks", "memory", "words"},
     {"measures"},
     {"statistics"},
     {"data"},
@@ -27,7 +28,10 @@ LAYERS = [
     {"papers"},
     {"report"},
     {"papers of their own"},
+    {"people"},
+    {"sources"},
     {"auditing", "catalogue", "explaining"},
+    {"deceiving"},
     {"explorer"},
     {"testing"},
     {"cli"},

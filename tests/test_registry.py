@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
-from typing import ClassVar
+from typing import Annotated, ClassVar, get_origin
 
 import pytest
 
+from attentest.catalogue import REGISTRIES
 from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Explainer
+from attentest.parameters import SHARE, Several, Within, check_parameter, rules_of
 from attentest.registry import Registry, Table, classes_below, name_in_words, text_of
 
 
@@ -121,3 +124,90 @@ def test_what_a_package_defines_is_found_and_made_when_it_is_asked_for():
 def test_the_table_of_challenges_needs_no_torch_before_it_is_asked():
     code = "import sys; from attentest.challenges import CHALLENGES; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Every kind of rule."""
+
+    name: ClassVar[str] = "bounded"
+    draws: Annotated[int, "Draws.", Within(1, 9)] = 3
+    share: Annotated[float, "A share.", SHARE] = 0.5
+    part: Annotated[float, "A part, or all.", Within(0, 1, without=(0,))] = 0.5
+    shift: Annotated[float, "Any but none.", Within(-2, 2, without=(0,))] = 1.0
+    words: Annotated[tuple[str, ...], "Words.", Several(1, 2)] = ("a",)
+    bins: Annotated[tuple[float, ...], "Shares.", Several(0), SHARE] = (0.5,)
+    free: float = 0.0
+
+
+@dataclass(frozen=True)
+class Redeclared(Bounded):
+    """Its bounds are its base's."""
+
+    name: ClassVar[str] = "redeclared"
+    draws: int = 5
+
+
+BOUNDED: Registry[Bounded] = Registry("thing", {"bounded": Bounded, "redeclared": Redeclared})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("bounded(draws=0)", "bounded: draws=0 must be at least 1."),
+        ("bounded(draws=1000000000)", "bounded: draws=1000000000 must be at most 9."),
+        ("redeclared(draws=10)", "redeclared: draws=10 must be at most 9."),
+        ("bounded(draws=True)", "thing 'bounded': draws=True must be of type int, as the default 3 is."),
+        ("bounded(share=1)", "bounded: share=1.0 must lie between 0 and 1."),
+        ("bounded(part=0)", "bounded: part=0.0 must be above 0, and at most 1."),
+        ("bounded(part=-1)", "bounded: part=-1.0 must be above 0, and at most 1."),
+        ("bounded(part=2)", "bounded: part=2.0 must be at most 1."),
+        ("bounded(shift=0)", "bounded: shift=0.0 must be a number other than 0."),
+        ("bounded(shift=-3)", "bounded: shift=-3.0 must be at least -2."),
+        ("bounded(words=())", "bounded: words=() must name at least one."),
+        ("bounded(words=('a', 'b', 'c'))", "names 3, and 2 are the most"),
+        (
+            "bounded(words=(1,))",
+            "thing 'bounded': words=(1,) must hold values of type str, as the default ('a',) does.",
+        ),
+        ("bounded(words='ab')", "words='ab' must be of type tuple"),
+        ("bounded(bins=(0.1, 1))", "bounded: bins=(0.1, 1) must lie between 0 and 1."),
+        ("bounded(bins=(0.1, None))", "must hold values of type float"),
+        ("bounded(free=1e999)", "bounded: free=inf must be a finite number."),
+        (f"bounded(free=1{'0' * 400})", "bounded: free=inf must be a finite number."),
+        (f"bounded(draws=0x{'f' * 5000})", "bounded: draws=a int must be at most 9."),
+        ("bounded(draws=1, draws=2)", "is not a thing"),
+        ("bounded(words={[]: 1})", "is not a thing"),
+        (f"bounded(words={'(' * 5000})", "is not a thing"),
+        (f"bounded(draws={'-' * 50000}1)", "is not a thing"),
+    ],
+)
+def test_a_parameter_is_what_its_declaration_says(text: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        BOUNDED.parse(text)
+    assert said in str(refused.value)
+    assert len(str(refused.value)) < 400
+
+
+def test_what_is_declared_is_taken() -> None:
+    text = "bounded(draws=9, part=1, shift=-2, words=('a', 'b'), bins=(), free=3)"
+    assert text_of(BOUNDED.parse(text)) == "bounded(draws=9, part=1.0, shift=-2.0, words=('a', 'b'), bins=(), free=3.0)"
+
+
+def test_reading_a_text_warns_of_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    with pytest.raises(InputError):
+        BOUNDED.parse(r"bounded(words='C:\data')")
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("kind", sorted(REGISTRIES))
+def test_every_number_that_a_person_may_choose_has_bounds(kind: str) -> None:
+    for name, cls in REGISTRIES[kind].items():
+        for field, (hint, rules) in rules_of(cls).items():
+            if hint in (int, float):
+                assert any(isinstance(rule, Within) for rule in rules), f"{kind} {name}: {field} has no bounds"
+            if get_origin(hint) is tuple:
+                assert any(isinstance(rule, Several) for rule in rules), f"{kind} {name}: {field} may be of any length"
+        for field in dataclasses.fields(cls):
+            if field.default is not dataclasses.MISSING:
+                assert check_parameter(cls, kind, field.name, field.default, field.default) == field.default

@@ -96,6 +96,20 @@ print(PRESENTATIONS["uniform"].challenge)
     assert "half_uniform" in python(site, "-m", "attentest", "list", "challenges")
 
 
+def test_people_are_asked_by_its_design(site: Path) -> None:
+    code = """
+from pathlib import Path
+from tests.people.made_up_runs import write_planted_run
+from attentest.people import DESIGNS, Plan, new_study
+run = write_planted_run(Path("howling"))
+study = new_study(Path("people"), "h", [run], DESIGNS.parse("howl(words=9)"), Plan(items=20))
+items = [item for item in study.items.values() if item.hidden.kind == "item"]
+print(study.record["design"], items[0].shown.question, min(len(i.shown.panels[0].tokens) for i in items) >= 9)
+"""
+    assert python(site, "-c", code).strip() == "howl(words=9) Do you howl? True"
+    assert "howl" in python(site, "-m", "attentest", "list", "designs")
+
+
 def test_its_paper_is_run_compared_listed_and_documented(site: Path) -> None:
     run = ("-m", "attentest")
     assert "2 of 2 have findings" in python(site, *run, "study", "run", "barks_2024", "--runs", "r") + python(

@@ -14,8 +14,10 @@ __all__ = [
     "AttentestError",
     "Audit",
     "Explanation",
+    "Question",
     "__version__",
     "audit",
+    "audit_sources",
     "explain",
     "explain_translation",
     "find_run",
@@ -29,6 +31,8 @@ _LAZY = {
     "AttentestError": "attentest.errors",
     "Audit": "attentest.auditing",
     "audit": "attentest.auditing",
+    "audit_sources": "attentest.sources.auditing",
+    "Question": "attentest.sources.question",
     "Explanation": "attentest.report.explanations.explanation",
     "explain": "attentest.explaining",
     "explain_translation": "attentest.explaining",
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
     from attentest.models.custom.own_model import subject_of_functions
     from attentest.models.custom.own_module import subject_of_module
     from attentest.report.explanations.explanation import Explanation
+    from attentest.sources.auditing import audit_sources
+    from attentest.sources.question import Question
     from attentest.store.folder import find_run
     from attentest.testing import require
 

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from attentest.devices import device_named
+from attentest.printing import Printer
 from attentest.progress import SILENT, Progress
 from attentest.report.verdict.judge import judge
 from attentest.report.verdict.records import record_of
@@ -20,7 +21,7 @@ from attentest.runs.execute import execute, is_complete
 from attentest.runs.options import Options
 from attentest.runs.questions import Questions
 from attentest.runs.run import Run
-from attentest.store.folder import RunFolder
+from attentest.store.folder import REPORT, RunFolder
 from attentest.studies.plan import Planned, costs
 from attentest.studies.study import Cell
 from attentest.tasks import DEFAULT, TASKS
@@ -41,7 +42,7 @@ class Audit:
     @property
     def report(self) -> Path:
         """The page."""
-        return self.folder.path / "report.html"
+        return self.folder.path / REPORT
 
     def show(self, text: str | None = None, *, details: bool = False) -> Any:
         """Print the answer in 25 lines or, with ``details``, every line in full and what was checked of explainers.
@@ -52,14 +53,13 @@ class Audit:
             from attentest.report.notebook.widget import text_widget
 
             return text_widget(self.folder, text)
-        from rich.console import Console
         from rich.text import Text
 
         from attentest.report.results import terminal_tables
         from attentest.report.tables.answer import answer
         from attentest.report.tables.verdict import verdict_summary
 
-        console = Console(highlight=False)
+        console = Printer(highlight=False)
         if not details:
             console.print(answer(self.verdict, self.report), soft_wrap=True)
             return None
@@ -166,5 +166,6 @@ def finish(
     verdict = judge(folder)
     from attentest.report.pages.run import write_report
 
-    write_report(folder, verdict, folder.path / "report.html")
+    with folder.locked(progress.say):
+        write_report(folder, verdict, folder.path / REPORT)
     return Audit(folder, verdict)

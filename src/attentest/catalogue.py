@@ -17,7 +17,9 @@ from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.decoders import DECODERS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.parts.heads import HEADS
+from attentest.models.parts.selectors import SELECTORS
 from attentest.papers import PAPERS
+from attentest.people.design import DESIGNS
 from attentest.registry import Registry
 from attentest.runs.presets import PRESETS
 from attentest.runs.run import MODEL
@@ -34,10 +36,12 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "attentions": ATTENTIONS,
     "decoders": DECODERS,
     "heads": HEADS,
+    "selectors": SELECTORS,
     "terms": TERMS,
     "explainers": EXPLAINERS,
     "interactions": INTERACTIONS,
     "challenges": CHALLENGES,
+    "designs": DESIGNS,
 }
 #: The fields of a run, besides its model and training, by which runs on one corpus may differ.
 EXAMINED = ("seed", "limit", "time", "site", "forced", "removal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from attentest.errors import InputError
+from attentest.errors import InputError, shown
 
 __all__ = ["in_words", "seconds_of"]
 
@@ -14,14 +14,18 @@ _UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 def seconds_of(text: str | float) -> float:
     """``90s``, ``5m``, ``1h``, ``1h30m`` or plain seconds, as a number above zero."""
-    parts = re.fullmatch(r"\s*((?:[\d.]+\s*(?:s|min|m|h|)\s*)+)", str(text).lower())
+    part = re.compile(r"([\d.]+)\s*(min|s|m|h|)\s*")
+    said = str(text).lower().strip()
     try:
-        found = re.findall(r"([\d.]+)\s*(min|s|m|h|)", parts[1] if parts else "")
-        seconds = sum(float(number) * _UNITS[unit] for number, unit in found)
+        seconds = (
+            sum(float(number) * _UNITS[unit] for number, unit in part.findall(said)) if not part.sub("", said) else 0.0
+        )
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < math.inf:
-        raise InputError(f"time={str(text)!r} is not a time: give seconds, or a number with s, m or h: 90s, 5m, 1h30m.")
+        raise InputError(
+            f"time={shown(str(text))} is not a time: give seconds, or a number with s, m or h: 90s, 5m, 1h30m."
+        )
     return seconds
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "StorageError",
     "UnknownName",
     "line_of",
+    "shown",
     "suggestion",
 ]
 
@@ -61,14 +62,23 @@ class UnknownName(AttentestError):
     """A name that is not in a registry; says which names are near."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"No {kind} is called {name!r}. {suggestion(name, known)}")
+        super().__init__(f"No {kind} is called {shown(name)}. {suggestion(name, known)}")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The known name that is near, or all of them."""
     known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name[:200], known, n=1, cutoff=0.6)
     return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+
+
+def shown(value: object, most: int = 80) -> str:
+    """A value as a message quotes it: in one line, and no longer than a reader needs."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a list in a list in a list …
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def line_of(error: BaseException) -> str:

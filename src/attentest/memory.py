@@ -6,12 +6,14 @@ grow for as long as it runs, though what it holds does not.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["give_back", "give_back_if_grown"]
+__all__ = ["at_most", "give_back", "give_back_if_grown"]
 
 #: Bytes by which a process may grow before what it does not hold goes back.
 GROWN = 192 * 2**20
@@ -30,6 +32,29 @@ def give_back_if_grown() -> None:
     if TRIM is not None and (now := resident()) > Least.bytes + GROWN:
         TRIM(0)
         Least.bytes = min(resident(), now)
+
+
+@contextlib.contextmanager
+def at_most(more: int) -> Iterator[None]:
+    """While the block runs, the process may take so many bytes more: what asks for more than that fails.
+
+    Where the system keeps no such account (any but Linux), nothing is bounded.
+    """
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        pages = int(STATM.read_bytes().split()[5])  # data and stack
+        bound = pages * os.sysconf("SC_PAGE_SIZE") + more
+        if soft == resource.RLIM_INFINITY or bound < soft:
+            resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 class Least:

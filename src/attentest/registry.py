@@ -12,13 +12,15 @@ import difflib
 import importlib
 import pkgutil
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
-from attentest.errors import InputError, UnknownName
+from attentest.errors import InputError, UnknownName, shown
+from attentest.parameters import check_parameter
 
 __all__ = [
     "Named",
@@ -179,18 +181,22 @@ class Registry(Table[type[N]], Generic[N]):
         if not re.fullmatch(r"[\w.+-]+", name.strip()):
             raise self._unreadable(text)
         try:
-            node = ast.parse(f"_({rest}" if bracket else "_()", mode="eval").body
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python's own, about texts such as 'a\\d'
+                node = ast.parse(f"_({rest}" if bracket else "_()", mode="eval").body
             if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, ast.Name):
                 raise self._unreadable(text)
             fields = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
             raise self._unreadable(text) from error
+        if len(fields) < len(node.keywords):
+            raise self._unreadable(text)
         return name.strip(), fields
 
     def _unreadable(self, text: str) -> InputError:
         article = "an" if self.kind[0] in "aeiou" else "a"
         return InputError(
-            f"{text!r} is not {article} {self.kind}: write a name, or name(field=value, …) with plain values."
+            f"{shown(text, 200)} is not {article} {self.kind}: write a name, or name(field=value, …) with plain values."
         )
 
     def _make(self, name: str, given: dict[str, Any]) -> N:
@@ -201,12 +207,5 @@ class Registry(Table[type[N]], Generic[N]):
                 near = difflib.get_close_matches(field, known, n=1)
                 hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(known) or 'none'}."
                 raise InputError(f"{self.kind} {name!r} has no parameter {field!r}. {hint}")
-            default = _default(known[field])
-            if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-                given[field] = float(value)
-            elif isinstance(default, bool | int | float | str | tuple) and type(value) is not type(default):
-                raise InputError(
-                    f"{self.kind} {name!r}: {field}={value!r} must be of type {type(default).__name__}, "
-                    f"as the default {default!r} is."
-                )
+            given[field] = check_parameter(cls, self.kind, field, value, _default(known[field]))
         return cls(**given)

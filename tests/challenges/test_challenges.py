@@ -15,7 +15,7 @@ from attentest.challenges.challenge import Examination, ragged
 from attentest.challenges.parts_of_speech.tagger import MISSING, missing
 from attentest.errors import InputError
 from attentest.measures.human_agreement import Annotations
-from attentest.models.capabilities import Layered
+from attentest.models.capabilities import Layered, Selects
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.networks.classifier import Architecture
 from attentest.models.parts.encoders import ENCODERS
@@ -26,7 +26,7 @@ from attentest.tasks import DEFAULT
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (
     dict.fromkeys(("bleu", "layers_bleu", "alignment"), "this is for models that write texts")
-    | {"layers": f"this is for {Layered.called}"}
+    | {"layers": f"this is for {Layered.called}", "selection": f"this is for {Selects.called}"}
     | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
     | ({"parts_of_speech": MISSING} if missing() else {})
 )

@@ -15,14 +15,14 @@ from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.measures.chance import uniforms
 from attentest.measures.divergence import total_variation
-from attentest.models.capabilities import Layered
+from attentest.models.capabilities import Layered, Selects
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.tasks import DEFAULT
 
 #: What is not asked of classifiers trained here, and why.
 WHY_NOT = (
     dict.fromkeys(("bleu", "layers_bleu", "alignment"), "this is for models that write texts")
-    | {"layers": f"this is for {Layered.called}"}
+    | {"layers": f"this is for {Layered.called}", "selection": f"this is for {Selects.called}"}
     | dict.fromkeys(("heads", "knockout", "joint_adversary"), f"this is for {Pretrained.called}")
     | ({"parts_of_speech": MISSING} if missing() else {})
 )

@@ -190,7 +190,7 @@ def test_a_paper_may_have_several_studies_and_a_corpus_chooses_among_them() -> N
 
 
 def test_what_cannot_be_reproduced_is_said_before_any_work() -> None:
-    with pytest.raises(NotApplicable, match="not part of this version"):
+    with pytest.raises(NotApplicable, match="tutek_sweep"):
         reproducible("tutek_snajder_2020")
     with pytest.raises(InputError, match="no table '7'"):
         reproducible(JAIN, "7")

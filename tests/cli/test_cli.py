@@ -283,3 +283,22 @@ def test_an_interrupt_ends_with_130_and_nothing_half_written(tmp_path):
     assert "Traceback" not in err
     assert not list(tmp_path.rglob("*.part"))
     assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_an_interrupt_that_falls_into_a_destructor_is_not_lost():
+    code = (
+        "import importlib, signal, time\n"
+        "entry = importlib.import_module('attentest.cli.main')\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Gone:\n"
+        "    def __del__(self): signal.raise_signal(signal.SIGINT)\n"
+        "def work(standalone_mode):\n"
+        "    Gone()\n"
+        "    time.sleep(20)\n"
+        "entry.app = work\n"
+        "entry.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 130
+    assert done.stderr.startswith("attentest: Interrupted")
+    assert "Traceback" not in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -120,3 +122,48 @@ def test_an_audit_says_that_all_texts_carry_one_label(run: Any, tmp_path: Path) 
     (report,) = tmp_path.glob("runs/*/report.html")
     assert "All texts carry one label: whatever always gives it is right" in report.read_text(encoding="utf-8")
     fails_in_one_line(run("audit", "--data", "one.csv"), "one class only")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("show", "1" * 5000), "File name too long"),
+        (("study", "status", "x" * 5000), "File name too long"),
+        (("audit", "--challenge", "x" * 50_000), "No challenge is called"),
+        (("audit", "--decoder", f"transformer(={'y' * 9000})"), "transformer"),
+    ],
+)
+def test_what_is_too_long_is_refused_in_a_line_of_some_length(run: Any, arguments: Any, said: str) -> None:
+    outcome = run(*arguments)
+    fails_in_one_line(outcome, said)
+    assert len(outcome[2]) < 1400
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_what_the_machine_refuses_is_said(run: Any, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(number, os.strerror(number), "/somewhere/x")
+
+    monkeypatch.setattr("attentest.store.folder.find_run", refuse)
+    fails_in_one_line(run("show", "latest"), f"'/somewhere/x' cannot be used: {os.strerror(number)}.")
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 9 bytes")]
+)
+def test_memory_that_ran_out_is_said(run: Any, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def refuse(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("attentest.store.folder.find_run", refuse)
+    fails_in_one_line(run("show", "latest"), "Memory ran out.")
+
+
+@pytest.mark.parametrize("place", ["pipe", "/dev/zero", "/dev/full"])
+def test_what_is_no_file_is_not_read_for_ever(run: Any, tmp_path: Path, place: str) -> None:
+    data = tmp_path / "data.csv"
+    if place == "pipe":
+        os.mkfifo(data)
+    else:
+        data.symlink_to(place)
+    fails_in_one_line(run("audit", "--data", "data.csv"), "a pipe or a device")

@@ -132,3 +132,17 @@ def test_moving_a_batch_moves_all_of_it(pairs: bool) -> None:
     assert (moved.second is not None) == pairs
     if moved.second is not None:
         assert moved.second.mask.device.type == "meta"
+
+
+def test_some_texts_are_the_same_texts_and_those_drawn_first_stay_when_more_are_asked_for() -> None:
+    whole, _ = encoded_of([["a"] * size for size in (3, 1, 4, 1, 5, 9, 2, 6)], pairs=True)
+    rows = np.array([6, 2, 0])
+    taken = whole.take(rows)
+    here, there = taken.batch(np.arange(3)), whole.batch(rows)
+    assert torch.equal(here.text.tokens, there.text.tokens)
+    assert torch.equal(here.second.tokens, there.second.tokens)
+    assert torch.equal(here.keys, there.keys)
+    few, more = (set(whole.some(count, 0, "test").keys.tolist()) for count in (3, 6))
+    assert len(few) == 3
+    assert few < more
+    assert whole.some(100, 0, "test").keys.tolist() == whole.keys.tolist()

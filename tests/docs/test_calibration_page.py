@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from tests.support.made_up_records import made_up_records
 
+from attentest.calibration.analysis.members import FILE, write_members
 from attentest.calibration.analysis.table import read_records, read_table
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -63,7 +65,10 @@ def test_numbers_are_printed_as_in_papers(writer: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (DOCS / "calibration" / "members.csv").is_file(), reason="no table yet")
-def test_the_page_is_that_of_the_committed_table(writer: Any) -> None:
+def test_the_page_is_that_of_the_committed_table(writer: Any, tmp_path: Path) -> None:
     facts = writer.Facts(read_table(DOCS / "calibration"))
     assert (DOCS / "explanation" / "which-tests-can-be-trusted.md").read_text("utf-8") == writer.page(facts)
+    write_members(read_table(DOCS / "calibration"), tmp_path / "members.csv.gz")
+    assert gzip.decompress(FILE.read_bytes()) == gzip.decompress((tmp_path / "members.csv.gz").read_bytes())
+    assert FILE.stat().st_size < 300_000
     assert (DOCS / "calibration" / "scores.csv").read_text("utf-8") == writer.scores_file(facts)

@@ -20,8 +20,10 @@ from attentest.models.subject import Reading, Subject
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
 #: Those that only a transformer can be explained with.
 OF_TRANSFORMERS = [name for name, explainer in EXPLAINERS.items() if Pretrained in explainer.needs]
-#: The oracle is asked by an examination, which hands it the marks; precomputed scores have a file.
-OF_ANY_MODEL = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *OF_TRANSFORMERS)]
+#: The oracle is asked by an examination, which hands it the marks; precomputed scores have a file; what selects needs a
+#: model that does, or training texts.
+OF_SELECTORS = [name for name, explainer in EXPLAINERS.items() if explainer.selects]
+OF_ANY_MODEL = [name for name in EXPLAINERS if name not in ("oracle", "precomputed", *OF_SELECTORS, *OF_TRANSFORMERS)]
 
 
 def made(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import numpy as np
 import pytest
 
@@ -27,6 +30,15 @@ def jsd(p, q):
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [np.where(x > 0, x * np.log(x / m), 0).sum() for x in (p, q)]
     return sum(parts) / 2
+
+
+def test_a_page_of_ones_own_text_has_a_twin(client, at):
+    text = 'it was "good" & <b>bad</b>'
+    page = client.get(f"{at}/read", params={"text": text}).text
+    (twin,) = re.findall(r'<link rel="alternate" type="application/json" href="([^"]+)"', page)
+    assert client.get(html.unescape(twin)).json() == asked(client, at, "read", text=text)
+    assert client.get(f"{at}/read.json").json()["text"] is None
+    assert client.get(f"{at}/read.json?text=good&step=x").status_code == 404
 
 
 def test_own_weights_put_back_give_the_prediction(client, at):

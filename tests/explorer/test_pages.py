@@ -179,7 +179,7 @@ def test_damaged_findings_are_one_clear_line(tmp_path):
         assert other.get("/home.json").json()["runs"][0]["problem"]
         answer = other.get("/runs/broken/texts.json")
         assert answer.status_code == 503
-        assert "cannot be read" in answer.json()["error"]
+        assert "altered after it was written" in answer.json()["error"]
 
 
 def test_nothing_that_is_only_looked_at_needs_torch(run, at):

@@ -14,7 +14,9 @@ from attentest.explorer.server import explorer
 POST = {"content-type": "application/json"}
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8474", "127.0.0.1.evil.example", "", "192.168.0.9"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8474", "127.0.0.1.evil.example", "", "192.168.0.9", "[", "[::1"]
+)
 def test_another_host_is_refused(client, host):
     answer = client.get("/home.json", headers={"host": host})
     assert answer.status_code == 403
@@ -27,7 +29,12 @@ def test_this_machine_is_answered(client, host):
 
 
 def test_a_page_of_another_origin_cannot_post(client):
-    for headers in ({"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}):
+    for headers in (
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://["},
+        {"sec-fetch-site": "cross-site"},
+    ):
         answer = client.post("/runs/hostile-2/reread.json", content=b"{}", headers=POST | headers)
         assert answer.status_code == 403
     assert client.post("/runs/hostile-2/reread.json", content=b"{}").status_code == 415
@@ -94,6 +101,13 @@ def test_an_unknown_run_is_one_clear_line(client):
         "from=x",
         "plot=nothing",
         "plot=permutation&x0=nan",
+        "plot=permutation&loop=0,0,1,1",
+        "plot=permutation&loop=0,0,1,1,0",
+        "plot=permutation&loop=0,0,1,1,0,",
+        "plot=permutation&loop=0,0,1,1,0,inf",
+        "plot=permutation&loop=0,0,1,1,0,1e300",
+        "plot=permutation&loop=0,0,1,1,0,<b>",
+        "plot=permutation&loop=" + ",".join(["0"] * 98),
         "grade=best",
     ],
 )
@@ -140,3 +154,28 @@ def test_what_a_corpus_says_is_shown_and_never_markup(client):
 def test_too_much_is_refused(client):
     answer = client.post("/runs/hostile-2/read.json", content=b'"' + b"x" * LARGEST_BODY + b'"', headers=POST)
     assert answer.status_code in (404, 405, 413)
+
+
+def test_a_body_that_ends_early_is_no_fault_of_ours(client, at, caplog):
+    async def cut() -> None:
+        sent = []
+
+        async def receive():
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": f"{at}/read.json",
+            "raw_path": b"",
+            "query_string": b"",
+            "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        }
+        await client.app(scope, receive, send)
+        assert sent[0]["status"] == 400
+
+    client.portal.call(cut)
+    assert not caplog.records

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import pytest
 import torch
@@ -386,3 +387,17 @@ def test_weights_may_have_one_axis_of_one(shaped) -> None:
     subject = subject_of_module(model, "attention", words=INDEX, classes=2).over(VOCABULARY)
     with torch.no_grad():
         torch.testing.assert_close(subject.read(BATCH).logits, own_words(model), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("place", ["weights", "outputs"])
+def test_what_is_not_finite_is_said_to_be_so(place: str) -> None:
+    broken = torch.tensor([math.nan, 0.0])
+    with pytest.raises(InputError, match="not finite"):
+        subject_of_functions(
+            lambda embedded, mask: embedded,
+            lambda states, mask: (mask / mask.sum(-1, keepdim=True)) * (broken[0] if place == "weights" else 1.0),
+            lambda context: context[:, :2] + (broken if place == "outputs" else 0.0),
+            embedding=nn.Embedding(5, 3),
+            words={"<pad>": 0, "<unk>": 1, "a": 2, "b": 3, "c": 4},
+            classes=2,
+        )

@@ -204,7 +204,10 @@ def test_the_one_loop_trains_it_and_the_same_weights_come_back_from_disk(tmp_pat
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("bahdanau(hidden=0)", "hidden=0 must be at least 1"), ("luong(dropout=1.0)", "dropout=1.0 must be at least 0")],
+    [
+        ("bahdanau(hidden=0)", "hidden=0 must be at least 1"),
+        ("luong(dropout=1.0)", "dropout=1.0 must be at least 0, and below 1"),
+    ],
 )
 def test_impossible_decoders_are_refused(text, line):
     with pytest.raises(InputError, match=line):

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from scipy.stats import kendalltau
-from tests.report import made_up_states, made_up_trained_models
+from tests.report import made_up_changes, made_up_states, made_up_trained_models
+from tests.report.made_up_changes import changes
 from tests.report.made_up_states import states
 from tests.report.made_up_trained_models import Others, removed, trained
 
@@ -124,6 +125,7 @@ MEASURES: dict[str, tuple[Measure, ...]] = {
     "layers": (Measure("all.change", "change", "mean", "attention of all layers replaced", {"replaced": "all"}),),
     **made_up_trained_models.MEASURES,
     **made_up_states.MEASURES,
+    **made_up_changes.MEASURES,
 }
 
 #: Columns that are there even if no row was judged.
@@ -138,6 +140,7 @@ NUMBERS = {
     "layers": ("change", "correct_after"),
     **made_up_trained_models.NUMBERS,
     **made_up_states.NUMBERS,
+    **made_up_changes.NUMBERS,
 }
 
 Rows = list[dict[str, Any]]
@@ -162,7 +165,7 @@ def write_run(
         _instance(random, rows, f"test-{number:05d}", len(classes), longest, hostile and number % 3 == 0)
         text = rows["instances"][-1]
         _checked(rows, text)
-        beside = removed(text) | states(text) | trained(text, len(classes), others or Others(), seed)
+        beside = removed(text) | states(text) | changes(text) | trained(text, len(classes), others or Others(), seed)
         for challenge, found in beside.items():
             rows[challenge] += found
     fields = _fields(name, classes, instances, [c for c in MEASURES if c not in without])

@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.conftest import Heard, made_up_corpus
+from tests.conftest import Heard, made_up_corpus, whole
 from tests.studies.made_up_study import Silence, bytes_of_all
 from tests.support.pretrained import tiny, tokenizer_of
 from typer.testing import CliRunner
 
+import attentest
 from attentest.challenges.companions import Companion
 from attentest.cli.main import app
 from attentest.data.batches import Encoded
 from attentest.data.corpora import CORPORA
-from attentest.errors import InputError, NotApplicable
+from attentest.data.rationales import Rationales
+from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.papers.studies import built_in
 from attentest.runs import fine_tuned
@@ -30,6 +32,7 @@ from attentest.runs.describe import describe_run
 from attentest.runs.describe import fine_tuned as describing
 from attentest.runs.execute import execute
 from attentest.runs.fine_tuned import FineTunedRun, fine_tune
+from attentest.runs.model import train
 from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY
 from attentest.store.folder import RunFolder
 from attentest.studies.conduct import conduct
@@ -72,6 +75,27 @@ def made_up_run(checkpoint: Path, **choices: Any) -> Any:
         fine_tune=checkpoint,
         **{"challenges": ["uniform", "permutation(draws=5)"], **CHOICES, **choices},
     )
+
+
+def test_loss_terms_of_attention_are_trained_with_and_others_are_refused(checkpoint: Path, tmp_path: Path) -> None:
+    plain, hides = (
+        made_up_run(checkpoint, terms=terms, epochs=1, challenges=[]) for terms in ("", "deceive(weight=9)")
+    )
+    assert plain.id != hides.id
+    assert "terms" not in plain.fields["training"]
+    assert hides.fields["training"] == {**plain.fields["training"], "terms": ["deceive(weight=9.0)"]}
+    on_marks = []
+    marks = Rationales.of(plain.corpus["test"])
+    for run in (plain, hides):
+        model, vocabulary = run.load(train(run, tmp_path).path, torch.device("cpu"))
+        batch = whole(Encoded.of(run.corpus["test"], vocabulary))
+        with torch.no_grad():
+            on_marks.append((model.read(batch).weights * marks.batch(batch)).sum(-1).mean().item())
+    assert on_marks[1] < on_marks[0]
+    with pytest.raises(InputError, match=r"of translators and checkpoints attention alone can be asked"):
+        made_up_run(checkpoint, terms="tying")
+    with pytest.raises(InputError, match=r"heads='all' must be 'mean' or 'max'"):
+        made_up_run(checkpoint, terms="deceive(heads='all')")
 
 
 @pytest.mark.slow
@@ -201,7 +225,20 @@ def test_a_finished_run_is_a_checkpoint(checkpoint: Path, tmp_path: Path) -> Non
         execute(run, tmp_path / "runs").findings("uniform").table for run in (as_run, made_up_run(checkpoint, epochs=1))
     )
     assert again["change"].to_pylist() == pytest.approx(first["change"].to_pylist(), abs=1e-9)
+    assert (tuned.path / MODEL).samefile(tuned.path / CHECKPOINT / MODEL)  # kept once
     damaged = tuned.path / CHECKPOINT / "config.json"
+    damaged.write_text(damaged.read_text() + " ")
+    for given in (tuned.path, tuned.path / CHECKPOINT):
+        with pytest.raises(StorageError, match=r"config\.json is missing or was altered"):
+            describe_run(given, corpus=corpus, challenges=["uniform"])
+        with pytest.raises(StorageError, match=r"config\.json is missing or was altered"):
+            attentest.explain("word1 word2", given)
+    damaged.write_text(damaged.read_text()[:-1])
+    planted = tuned.path / CHECKPOINT / "added_tokens.json"
+    planted.write_text("{}")
+    with pytest.raises(StorageError, match=r"added_tokens\.json is not among what this run wrote"):
+        describe_run(tuned.path, corpus=corpus, challenges=["uniform"])
+    planted.unlink()
     damaged.write_text(damaged.read_text() + " ")
     shutil.rmtree(tuned.path / "findings")
     said = Heard()

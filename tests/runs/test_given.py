@@ -172,7 +172,7 @@ MISTAKES = {
     "unmarked": ("model", {"challenges": ["rationale"]}, r"'rationale.* does not apply: the corpus has no rationales"),
     "number": ("number", {}, r"has one output, a number"),
     "cut": ("cut", {}, r"its weights cannot be loaded .* copy the folder again"),
-    "pickled": ("pickled", {}, r"its weights cannot be loaded .* and safetensors"),
+    "pickled": ("pickled", {}, r"it has no weights as safetensors .* pickled ones may run code"),
 }
 
 

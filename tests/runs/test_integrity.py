@@ -9,10 +9,13 @@ import pytest
 from tests.conftest import Heard
 from tests.runs.test_run import bytes_of, small
 
+import attentest
 from attentest.challenges import CHALLENGES
 from attentest.errors import StorageError
+from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
 from attentest.store.folder import RunFolder
+from attentest.store.verifying import verify_run
 
 FLIPS = 100
 
@@ -60,3 +63,47 @@ def test_what_was_altered_is_named_and_computed_again(whole, tmp_path, name):
     assert any(path.name in line and "altered" in line and "again" in line for line in heard.lines), heard.lines
     assert bytes_of(again) == bytes_of(whole)
     assert set(again.record["finished"]) == set(whole.record["finished"])
+
+
+def flip(path, place=0.5):
+    data = bytearray(path.read_bytes())
+    data[min(len(data) - 1, int(place * len(data)))] ^= 4
+    path.write_bytes(data)
+
+
+@pytest.fixture
+def copy(whole, tmp_path):
+    return shutil.copytree(whole.path, tmp_path / whole.path.name)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "vocabulary.json", "training-texts.u64"])
+def test_no_altered_file_of_a_model_is_used_by_an_audit_of_it(copy, name):
+    """Weights times −1000 pass every check but the seal."""
+    flip(copy / name)
+    with pytest.raises(StorageError, match=rf"{name} is missing or was altered"):
+        describe_run(copy, texts=["word1 word2", "word3"], labels=["class0", "class1"]).seen_in_training()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "vocabulary.json"])
+def test_no_altered_file_of_a_model_explains_a_text(copy, name):
+    flip(copy / name)
+    with pytest.raises(StorageError, match=rf"{name} is missing or was altered"):
+        attentest.explain("a good film", copy)
+
+
+def test_an_altered_file_is_not_copied_to_a_run_beside_it(copy, tmp_path):
+    flip(copy / "model.safetensors")
+    target = RunFolder.create(tmp_path / "target", {}, {})
+    with pytest.raises(StorageError, match="altered"):
+        target.copy(RunFolder(copy), "model.safetensors")
+    assert sorted(path.name for path in target.path.iterdir()) == ["run.json"]
+
+
+@pytest.mark.parametrize("name", ["vocabulary.json", "training-texts.u64"])
+def test_words_and_hashes_that_were_altered_are_written_again(whole, copy, tmp_path, name):
+    flip(copy / name)
+    heard = Heard()
+    again = execute(run(), tmp_path, progress=heard)
+    assert any(name in line and "altered" in line for line in heard.lines), heard.lines
+    assert (again.path / name).read_bytes() == (whole.path / name).read_bytes()
+    assert verify_run(again).whole

@@ -12,6 +12,7 @@ from tests.cli.test_cli import run
 from tests.conftest import made_up_corpus
 
 from attentest.challenges.companions import Against, Companion
+from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus, Split
 from attentest.errors import AttentestError, InputError
 from attentest.runs.describe import describe_run
@@ -137,16 +138,30 @@ def test_what_cannot_be_trained_is_refused_in_one_line(choices, said):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("chosen", [{"terms": "tying"}, {"frozen_embeddings": True}])
-def test_translators_refuse(chosen):
-    with pytest.raises(InputError, match=r"has texts to write: .* is for classifiers. Leave it out."):
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"frozen_embeddings": True}, r"has texts to write: .* is for classifiers. Leave it out."),
+        ({"terms": "tying"}, "of translators and checkpoints attention alone can be asked. Leave it out."),
+        ({"terms": "deceive", "attention": "uniform"}, "its attention learns nothing"),
+    ],
+)
+def test_translators_refuse(chosen, said):
+    with pytest.raises(InputError, match=said):
         describe_run(corpus="dates(train=12, dev=4, test=4)", **chosen)
 
 
-@pytest.mark.parametrize("chosen", [{"terms": "tying"}, {"frozen_embeddings": True}])
-def test_what_is_fine_tuned_or_there_already_refuses(chosen):
+def test_translations_without_links_cannot_be_hidden():
+    corpus = CORPORA.parse("sequence_copy(train=12, dev=4, test=4)").load()
+    bare = {name: Split(split.table.drop_columns("alignment")) for name, split in corpus.splits.items()}
+    with pytest.raises(InputError, match=r"link no words. Use a corpus that links them"):
+        describe_run(corpus=replace(corpus, splits=bare), terms="deceive")
+
+
+@pytest.mark.parametrize(("chosen", "kinds"), [({"terms": "tying"}, 1), ({"frozen_embeddings": True}, 2)])
+def test_what_is_there_already_or_fine_tuned_refuses(chosen, kinds):
     name = next(iter(chosen))
-    for model in ({"fine_tune": "x"}, {"model": "x"}):
+    for model in ({"model": "x"}, {"fine_tune": "x"})[:kinds]:
         with pytest.raises(
             InputError, match=f"{name}=.* has no effect on .*: leave out {next(iter(model))} or {name}."
         ):

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ FILES = ("s.jsonl", "s.json", "s.safetensors", "s.npz")
 
 def imported(path: Path, format: str | None = None) -> Scores:  # noqa: A002
     made = format_of(format, path)
-    return fitted(path.name, TEXTS, made.read(path, TEXTS))
+    return fitted(path.name, TEXTS, made.scores(path, TEXTS))
 
 
 def same(found: Scores, expected: Any = VALUES) -> bool:
@@ -369,3 +370,86 @@ def test_a_run_without_single_tokens_says_so(tmp_path):
     folder = RunFolder.create(tmp_path / "r-2", {"corpus": {}}, {})
     with pytest.raises(InputError, match="per_token=True"):
         texts_of(folder)
+
+
+# ── made to break ──
+
+
+def npy(shape: str, content: bytes = b"") -> bytes:
+    """An array whose header claims what its content does not hold."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + content
+
+
+def zipped(**members: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name.replace("__", "."), content)
+    return packed.getvalue()
+
+
+WHOLE_NPZ = zipped(attributions__npy=npy("(3, 6)", padded().tobytes()))
+SPAN = {"start_token": 0, "end_token": math.inf}
+HOSTILE = {
+    "damaged deflate": ("x.npz", WHOLE_NPZ[:60] + b"\xff" * 8 + WHOLE_NPZ[68:]),
+    "more numbers than there are bytes in the world": ("x.npz", zipped(attributions__npy=npy("(1000000000000,)"))),
+    "more memory than scores take": ("x.npz", zipped(attributions__npy=npy("(700000000,)"))),
+    "no array": ("x.npz", zipped(attributions=b"text")),
+    "ids of no axis": (
+        "x.npz",
+        zipped(attributions__npy=npy("(3, 6)", padded().tobytes()), ids__npy=npy("()", b"12345678")),
+    ),
+    "lengths that are no numbers": (
+        "x.npz",
+        zipped(
+            attributions__npy=npy("(3, 6)", padded().tobytes()), lengths__npy=npy("(3,)", np.full(3, np.nan).tobytes())
+        ),
+    ),
+    "a number beyond all numbers": (
+        "x.jsonl",
+        json.dumps({"annotation_id": "t-0", "rationales": [{"soft_rationale_predictions": [10**400]}]}).encode(),
+    ),
+    "spans without end": (
+        "x.jsonl",
+        json.dumps({"annotation_id": "t-0", "rationales": [{"hard_rationale_predictions": [SPAN]}]}).encode(),
+    ),
+    "a number beyond all numbers in inseq": (
+        "x.json",
+        json.dumps({"sequence_attributions": [{"source_attributions": [[10**400]], "source": ["a"]}] * 3}).encode(),
+    ),
+    "an array that unpacks to nothing": (
+        "x.json",
+        json.dumps(
+            {
+                "sequence_attributions": [
+                    {
+                        "source_attributions": {"__ndarray__": "b64.gz:H4sIAAAAAAAA/w==", "dtype": "f8", "shape": [1]},
+                        "source": [],
+                    }
+                ]
+                * 3
+            }
+        ).encode(),
+    ),
+    "a header without end": ("x.npz", zipped(attributions__npy=npy("(2, 3"))),
+    "JSON without end": ("x.json", b"[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_file_that_was_made_to_break_is_named_in_one_line(what, tmp_path):
+    name, content = HOSTILE[what]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        imported(tmp_path / name)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_ids_of_safetensors_that_are_no_list_are_refused(tmp_path):
+    for ids in ("5", "[" * 5000):
+        save_file({"attributions": padded()}, tmp_path / "x.safetensors", metadata={"ids": ids})
+        with pytest.raises(InputError, match=r"x\.safetensors"):
+            imported(tmp_path / "x.safetensors")

@@ -15,7 +15,7 @@ from attentest.errors import InputError, StorageError, UnknownName
 from attentest.store.atomic import make_folder, replacing, write_text
 from attentest.store.findings import FindingsWriter, Measure, read_findings
 from attentest.store.folder import RunFolder, find_run, runs_in
-from attentest.store.query import query
+from attentest.store.query import SETTINGS, query
 from attentest.store.summary import estimate, estimates_by_class
 
 MEASURES = (
@@ -209,6 +209,46 @@ def test_findings_can_be_queried_with_sql_and_a_wrong_query_names_the_tables(tmp
     assert rows == [(0, 20), (1, 20)]
     with pytest.raises(InputError, match="agreement"):
         query(run, "SELECT * FROM agreemnt")
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (";", "must be one SELECT"),
+        ("", "must be one SELECT"),
+        ("SELECT 1; SELECT 2", "must be one SELECT"),
+        ("CALL enable_logging('QueryLog')", "must be one SELECT"),
+        ("SET memory_limit = '99GB'", "must be one SELECT"),
+        ("COPY (SELECT 1) TO 'there.csv'", "must be one SELECT"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "The query failed"),
+        ("SELECT * FROM range(100000000000)", "write LIMIT"),
+        ("SELECT repeat('x', 70000000)", "write LIMIT"),
+        ("SELECT list(range) FROM range(1000000000)", "of memory"),
+        ("SELECT '\ud800'", "The query failed"),
+        (f"SELECT {'(' * 5000}1{')' * 5000}", "The query failed"),
+    ],
+)
+def test_a_query_reads_and_takes_no_more_than_it_may(tmp_path, monkeypatch, sql, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("attentest.store.query.SETTINGS", SETTINGS.replace("1GB", "100MB"))
+    run = run_with(tmp_path, table())
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=said):
+        query(run, sql)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_query_that_takes_too_long_is_interrupted(tmp_path, monkeypatch):
+    monkeypatch.setattr("attentest.store.query.SECONDS", 0.2)
+    with pytest.raises(InputError, match="took more than"):
+        query(run_with(tmp_path, table()), "SELECT sum(a.range * b.range) FROM range(100000) a, range(1000000) b")
+
+
+def test_what_only_reads_is_answered(tmp_path):
+    run = run_with(tmp_path, table())
+    assert query(run, "; SELECT 1")[1] == [(1,)]
+    assert query(run, "PIVOT agreement ON predicted USING count(*)")[1]
+    assert query(run, "DESCRIBE agreement")[1]
 
 
 @pytest.mark.slow

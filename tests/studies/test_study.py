@@ -91,6 +91,15 @@ BROKEN = {
     "[grid]\nseed = [0]\n[[adjust]]\nwhere = {seed = 1}\nset = {epochs = 1}\n": "matches no cell of the grid",
     "[grid]\nseed = [0]\n[[adjust]]\nset = {seed = 1}\n": "adjust[0].set.seed: it varies in the grid",
     "name = \n": "is not TOML",
+    f"a = {'[' * 3000}{']' * 3000}\n": "nested too deep",
+    f"a = 1{'0' * 5000}\n": "too long",
+    '[run]\ndata = "a\\u0000b.csv"\n': "run.data: 'a\\x00b.csv' must not hold the character NUL",
+    "[grid]\nseed = [4294967296]\n": "grid.seed[0]: 4294967296 must be at most 4294967295",
+    "[grid]\nseed = [0]\nepochs = [10000000000]\n": "grid.epochs[0]: 10000000000 must be at most 1000000000",
+    "[run]\nclip = nan\n": "run.clip: nan must be at most",
+    f"[grid]\nseed = {[*range(10_001)]}\n": "grid.seed: it has 10,001 values, and 10,000 are the most",
+    f"[grid]\nseed = {[*range(999)]}\nepochs = {[*range(1, 999)]}\n": "grid: it has 997,002 cells",
+    f"about = '{'x' * 1_100_000}'\n": "is larger than 1 MB",
 }
 
 

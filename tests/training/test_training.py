@@ -222,3 +222,28 @@ def test_a_checkpoint_of_another_training_or_a_broken_one_is_not_used(tmp_path):
     for name, value in expected.state_dict().items():
         assert torch.equal(value, other.state_dict()[name])
         assert torch.equal(value, broken.state_dict()[name])
+
+
+def test_no_flipped_bit_of_a_state_gives_other_weights(tmp_path):
+    from attentest.training.resume import Resume
+
+    corpus = made_up_corpus()
+    vocabulary = Vocabulary.from_split(corpus["train"])
+    train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
+
+    def trained(path, heard):
+        architecture = Architecture(ENCODERS.parse("average(hidden=6)"), embedding=8)
+        model = Classifier(architecture, len(vocabulary), 2, torch.Generator().manual_seed(0))
+        resume = Resume(path, "key", 0.0, heard.append)
+        fit(model, train, dev, Training(epochs=2, patience=0), seed=0, resume=resume)
+        return model.state_dict()
+
+    expected = trained(tmp_path / "state", [])
+    state = (tmp_path / "state").read_bytes()
+    for place in np.random.default_rng(0).integers(0, 8 * len(state), 40).tolist():
+        data, heard = bytearray(state), []
+        data[place // 8] ^= 1 << place % 8
+        (tmp_path / "flipped").write_bytes(data)
+        found = trained(tmp_path / "flipped", heard)
+        assert all(torch.equal(value, found[name]) for name, value in expected.items()), place
+        assert "cannot be used" in heard[0] or "Going on" in heard[0]

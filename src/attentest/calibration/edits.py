@@ -18,6 +18,7 @@ from torch import Tensor
 
 from attentest.calibration.intervention import log_odds
 from attentest.calibration.shapley import Drawn, all_sets_values, sampled_values
+from attentest.challenges.edits.twins import twin_ids
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
@@ -72,22 +73,11 @@ def twins_of(split: Split) -> dict[str, Twins]:
     by_id = {row["id"]: row for row in rows}
     found: dict[str, Twins] = {}
     for row in rows:
-        twin = next((by_id[name] for name in _twin_ids(row["id"]) if name in by_id), None)
+        twin = next((by_id[name] for name in twin_ids(row["id"]) if name in by_id), None)
         query = tuple(row.get("second") or ())
         if twin is not None and query == tuple(twin.get("second") or ()):
             found[row["id"]] = Twins(tuple(row["tokens"]), tuple(twin["tokens"]), query)
     return found
-
-
-def _twin_ids(name: str) -> list[str]:
-    """What the twins of a text may be called."""
-    begin, _, end = name.rpartition("-")
-    if end in ("o", "r"):
-        return [f"{begin}-{'r' if end == 'o' else 'o'}"]
-    split, _, version = begin.partition("-")
-    if version == "original":
-        return [f"{split}-revised_{which}-{2 * int(end) + n}" for which in ("premise", "hypothesis") for n in (0, 1)]
-    return [f"{split}-original-{int(end) // 2}"] if version.startswith("revised_") else []
 
 
 def spans_of(twins: Twins) -> list[Span]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.challenges.companions import Companion
-from attentest.challenges.training_texts import TrainingTexts
+from attentest.challenges.edits.twins import EditedTexts
 from attentest.data.batches import Batch
 from attentest.data.vocabulary import Vocabulary
 from attentest.explainers import EXPLAINERS
@@ -26,7 +26,9 @@ from attentest.explainers.shared import Shared
 from attentest.measures.human_agreement import Annotations
 from attentest.models.capabilities import Generates, lacking
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import Checked
 from attentest.store.findings import Measure
+from attentest.training.training_texts import TrainingTexts
 
 __all__ = [
     "Challenge",
@@ -62,7 +64,7 @@ class Examination:
     rationale: Bool[Tensor, "batch token"] | None = None
     #: The words of the second texts, where there are any.
     second: pa.ListArray | None = None
-    #: Where the marks come from: "planted" (the corpus's generator knows), "human", or "" when nobody said.
+    #: Where the marks come from: "planted" (the corpus's generator knows), "human", "listed" (a user named words), "".
     marks: str = ""
     #: What each person marked, where the corpus keeps it.
     annotations: Annotations | None = None
@@ -72,6 +74,10 @@ class Examination:
     companions: Mapping[Companion, Subject] = field(default_factory=dict)
     #: Other texts of the split by their rows, for challenges that borrow from them; None: there are no others.
     donors: Callable[[np.ndarray], Batch] | None = None
+    #: Which tokens of such texts are marked; None: none are.
+    marks_of: Callable[[Batch], Bool[Tensor, "batch token"]] | None = None
+    #: Which of the split's texts are edits of one another; None: none are.
+    edits: EditedTexts | None = None
     #: Which words follow which in all texts that are examined; None: in those of this batch.
     continuations: Continuations | None = None
     #: The training split, for challenges that learn from it first; None: there is none.
@@ -124,7 +130,8 @@ class Examination:
 
     @cached_property
     def _shared(self) -> Shared:
-        return Shared(self.subject, self.batch, self.reading, rationale=self.rationale, marks=self.marks)
+        about: dict[str, Any] = {"rationale": self.rationale, "marks": self.marks, "training": self.training}
+        return Shared(self.subject, self.batch, self.reading, **about)
 
     def known(self, erasure: str) -> Known:
         """What is known of this batch's texts under one way of erasing; whoever erases more adds to it."""
@@ -179,7 +186,7 @@ class Examination:
         return single
 
 
-class Challenge(ABC):
+class Challenge(Checked, ABC):
     """A frozen description of one question; its parameters are fields with the paper's defaults."""
 
     name: ClassVar[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
+from attentest.printing import echo, echo_json
 from attentest.runs.options import Options
 from attentest.tasks import TASKS
 
@@ -45,9 +45,9 @@ def audit(
     introduce(run, terminal)
     done = finish(run, runs, device=device, fresh=fresh, began=began, progress=terminal)
     if as_json:
-        typer.echo(json.dumps(done.to_record(), ensure_ascii=False, indent=1))
+        echo_json(done.to_record())
     elif quiet:
-        typer.echo(f"{done.verdict.headline}\nRun     {done.folder.path}\nReport  {done.report}")
+        echo(f"{done.verdict.headline}\nRun     {done.folder.path}\nReport  {done.report}")
     else:
         done.show(details=details)
     record = done.folder.record
@@ -90,13 +90,13 @@ def train(
     entry = folder.record["finished"][MODEL]
     best = entry["epochs"][entry["best_epoch"] - 1]
     if as_json:
-        typer.echo(json.dumps({"run": str(folder.path), **entry}, indent=1))
+        echo_json({"run": str(folder.path), **entry})
         return
-    typer.echo(
+    echo(
         f"Best epoch {best['number']} of {len(entry['epochs'])}: dev {entry['dev_score']} {best['score']:.3f}, "
         f"accuracy {best['accuracy']:.3f}"
     )
-    typer.echo(f"Run     {folder.path}")
+    echo(f"Run     {folder.path}")
 
 
 #: So many names of classes are shown before an audit.

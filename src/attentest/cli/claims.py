@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError, NotApplicable, UnknownName, suggestion
+from attentest.printing import Printer, echo, echo_json
 
 if TYPE_CHECKING:
     from attentest.papers.claims import Claims
@@ -107,9 +106,9 @@ def print_claims(
 
         write_claims_page(view, page, came_from, first, figures_of(loaded.paper, finished_cells(runs, paper)))
     if as_json:
-        typer.echo(json.dumps([row_of(outcome) for outcome in outcomes], ensure_ascii=False, indent=1))
+        echo_json([row_of(outcome) for outcome in outcomes])
         return
-    console = Console()
+    console = Printer()
     console.print(Text(came_from, style="dim"))
     asked = table is not None or status is not None
     listed = everything or status is not None
@@ -185,8 +184,8 @@ def _print_papers(runs: Path) -> None:
 
     found = {name: _outcomes(name, runs) for name in PAPERS}
     views = {name: View(load_claims(name), outcomes) for name, (outcomes, _) in found.items()}
-    Console().print(papers_table(views, {name: source for name, (_, source) in found.items()}))
-    typer.echo("One paper:  attentest claims NAME")
+    Printer().print(papers_table(views, {name: source for name, (_, source) in found.items()}))
+    echo("One paper:  attentest claims NAME")
 
 
 def _outcomes(paper: str, runs: Path) -> tuple[list[Outcome], str]:
@@ -216,7 +215,7 @@ def _headline(paper: str, runs: Path) -> Headline | None:
 
 def _chosen(loaded: Claims, table: str | None, corpora: Sequence[str], status: str | None) -> Callable[[Outcome], bool]:
     """A test for the outcomes that are asked for; a name that the paper does not have is an error."""
-    from attentest.papers.outcomes import STATUSES
+    from attentest.papers.settling import STATUSES
 
     if status is not None and status not in STATUSES:
         raise UnknownName("status", status, STATUSES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError
+from attentest.printing import Printer, echo, echo_json
 
 if TYPE_CHECKING:
     from attentest.data.catalog.check import Recounted
@@ -43,12 +43,11 @@ def corpora(context: typer.Context, as_json: o.Json = False) -> None:
     with terminal.console.status("Looking for corpora …"):
         found = entries()
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        echo_json(found)
         return
-    from rich.console import Console
 
-    Console().print(list_table(found))
-    typer.echo("\nGet one:  attentest corpora get NAME\nUse it:   attentest audit --corpus NAME")
+    Printer().print(list_table(found))
+    echo("\nGet one:  attentest corpora get NAME\nUse it:   attentest audit --corpus NAME")
 
 
 @corpora_app.command("get")
@@ -70,11 +69,11 @@ def get(
     declared = _declared(name)
     done = installing.get(declared, source=source, from_folder=from_folder, progress=Terminal(quiet=quiet))
     rows = ", ".join(f"{count:,} {split}" for split, count in done.rows.items())
-    typer.echo(f"{declared.name}: {rows}")
-    typer.echo(f"Licence {declared.licence}")
+    echo(f"{declared.name}: {rows}")
+    echo(f"Licence {declared.licence}")
     if declared.citation:
-        typer.echo(f"Cite    {declared.citation}")
-    typer.echo(f"Rows    {done.folder}")
+        echo(f"Cite    {declared.citation}")
+    echo(f"Rows    {done.folder}")
 
 
 @corpora_app.command("prepare")
@@ -92,14 +91,14 @@ def prepare(name: Name, from_folder: From = None, preset: Preset = None, quiet: 
         installing.get(declared, from_folder=from_folder, progress=terminal)
     corpus = load_prepared(declared, progress=terminal)
     sizes = ", ".join(f"{len(split):,} {part}" for part, split in corpus.splits.items())
-    typer.echo(f"{corpus.name}: {sizes}; classes {_listed(corpus.classes)}")
-    typer.echo(f"Made    {corpus.provenance.preparation}")
+    echo(f"{corpus.name}: {sizes}; classes {_listed(corpus.classes)}")
+    echo(f"Made    {corpus.provenance.preparation}")
     if corpus.provenance.partial:
-        typer.echo(f"Partial {corpus.provenance.partial}")
+        echo(f"Partial {corpus.provenance.partial}")
     for line in corpus.provenance.left_out:
-        typer.echo(f"        {line}")
-    typer.echo(f"Digest  {corpus.digest}")
-    typer.echo(f"Kept    {prepared_folder(declared)}")
+        echo(f"        {line}")
+    echo(f"Digest  {corpus.digest}")
+    echo(f"Kept    {prepared_folder(declared)}")
 
 
 @corpora_app.command("check")
@@ -112,7 +111,6 @@ def check(
 
     Every official or published figure stands beside ours, each difference with its reason.
     """
-    from rich.console import Console
 
     from attentest.cli.corpora_tables import check_table, recounted_record
 
@@ -125,11 +123,11 @@ def check(
         if as_json:
             records += [recounted_record(declared, title, line) for line in lines]
         else:
-            Console().print(check_table(title, lines), "")
+            Printer().print(check_table(title, lines), "")
     if as_json:
-        typer.echo(json.dumps(records, ensure_ascii=False, indent=1))
+        echo_json(records)
     else:
-        typer.echo(f"{agree} figures agree, {differ} differ.")
+        echo(f"{agree} figures agree, {differ} differ.")
 
 
 def _recounted(names: list[str], preset: str | None, terminal: Terminal) -> Any:
@@ -179,9 +177,9 @@ def vectors(
 
     corpus = CORPORA.parse(name).load()
     made = Word2Vec(dimension, window, epochs, skip_gram, seed).train(corpus, out, progress=Terminal(quiet=quiet))
-    typer.echo(f"{int(made.found.sum()):,} words of {made.dimension} numbers; they cover {made.types:.1%} of the")
-    typer.echo(f"vocabulary and {made.tokens or 0:.1%} of the training tokens.")
-    typer.echo(f"Vectors {out}")
+    echo(f"{int(made.found.sum()):,} words of {made.dimension} numbers; they cover {made.types:.1%} of the")
+    echo(f"vocabulary and {made.tokens or 0:.1%} of the training tokens.")
+    echo(f"Vectors {out}")
 
 
 def _declared(name: str, preset: str | None = None) -> Declared:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from attentest.errors import InputError
+from attentest.printing import echo
 
 __all__ = ["example"]
 
@@ -38,8 +39,8 @@ def example(
     for row in corpus["train"].table.to_pylist():
         writer.writerow([_written(row["tokens"]), corpus.classes[row["label"]]])
     write_text(to, out.getvalue())
-    typer.echo(f"{ROWS} reviews, half of them negative, half positive: {to}")
-    typer.echo(f"Next    attentest audit --data {to}")
+    echo(f"{ROWS} reviews, half of them negative, half positive: {to}")
+    echo(f"Next    attentest audit --data {to}")
 
 
 def _written(tokens: list[str]) -> str:

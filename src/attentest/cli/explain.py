@@ -13,6 +13,7 @@ import typer
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError, StorageError
+from attentest.printing import echo, echo_json
 
 if TYPE_CHECKING:
     from attentest.report.explanations.explanation import Explanation
@@ -108,15 +109,15 @@ def explain(
     if html is not None:
         found.save(html)
     if as_json:
-        typer.echo(json.dumps(found.to_record(), ensure_ascii=False, indent=1))
+        echo_json(found.to_record())
         return
     found.show()
-    typer.echo()
+    echo()
     if html is not None:
-        typer.echo(f"Page  {html}")
+        echo(f"Page  {html}")
         return
     try:
-        typer.echo(f"Page  {_beside_the_run(found, runs if alone else Path(found.run))}")
+        echo(f"Page  {_beside_the_run(found, runs if alone else Path(found.run))}")
     except StorageError as error:
         terminal.say(f"No page was written. {error}")
 

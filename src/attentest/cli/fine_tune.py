@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from attentest.cli import options as o
 from attentest.cli.audit import check_texts
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError
+from attentest.printing import echo, echo_json
 from attentest.runs.options import Options
 
 
@@ -48,7 +48,7 @@ def fine_tune(
     record = fine_tune(run, to, device=device, progress=terminal)
     epochs, best = record["epochs"], record["epochs"][record["best_epoch"] - 1]
     if as_json:
-        typer.echo(json.dumps({"model": str(to), "epochs": epochs}, indent=1))
+        echo_json({"model": str(to), "epochs": epochs})
         return
-    typer.echo(f"Best epoch {best['number']} of {len(epochs)}: dev accuracy {best['accuracy']:.3f}")
-    typer.echo(f"Model   {to}")
+    echo(f"Best epoch {best['number']} of {len(epochs)}: dev accuracy {best['accuracy']:.3f}")
+    echo(f"Model   {to}")

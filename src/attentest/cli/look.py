@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
+import os
 import re
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +17,10 @@ from rich.text import Text
 
 from attentest.cli import options as o
 from attentest.errors import InputError, UnknownName
+from attentest.printing import Printer, echo, echo_json
+
+#: Rows of a query that are shown in a table.
+MOST_ROWS = 1000
 
 
 def show(
@@ -39,9 +46,9 @@ def show(
 
     verdict = judge(folder)
     if as_json:
-        typer.echo(json.dumps(record_of(folder, verdict), ensure_ascii=False, indent=1))
+        echo_json(record_of(folder, verdict))
         return
-    console = Console()
+    console = Printer()
     console.print(verdict_summary(verdict))
     for table in terminal_tables(folder):
         console.print(table)
@@ -54,16 +61,40 @@ def _query(folder: object, sql: str, as_json: bool) -> None:
     from attentest.store.query import query
 
     assert isinstance(folder, RunFolder)
-    columns, rows = query(folder, sql)
+    with _or_leave():
+        columns, rows = query(folder, sql)
     if as_json:
-        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], default=str, indent=1))
+        echo_json([dict(zip(columns, row, strict=True)) for row in rows])
         return
     table = Table()
     for column in columns:
         table.add_column(Text(column))
-    for row in rows:
+    for row in rows[:MOST_ROWS]:
         table.add_row(*(Text(str(cell)) for cell in row))
-    Console().print(table)
+    Printer().print(table)
+    if len(rows) > MOST_ROWS:
+        echo(f"{len(rows) - MOST_ROWS:,} more rows: write LIMIT, or take all of them with --json.")
+
+
+@contextlib.contextmanager
+def _or_leave() -> Iterator[None]:
+    """Leave a while after a query's time was up: inside of one call of a function DuckDB cannot be stopped.
+
+    A query writes nothing, so there is nothing to tidy.
+    """
+    from attentest.store.query import SECONDS, TOO_LONG
+
+    def leave() -> None:
+        echo(f"attentest: {TOO_LONG}", err=True)
+        os._exit(2)
+
+    timer = threading.Timer(SECONDS + 2, leave)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def tokens(
@@ -93,7 +124,7 @@ def tokens(
         raise InputError("Two runs have one name: call each by its own, as base=RUN tying=RUN.")
     chart = overlay({name: find_run(run, runs) for name, run in named}, text, choice)
     _save(chart, to)
-    typer.echo(to)
+    echo(to)
 
 
 def _save(chart: Any, to: Path) -> None:
@@ -122,20 +153,20 @@ def export(
     target = folder.path / "export" if to is None else to
     index = export_run(folder, target)
     if as_json:
-        typer.echo(json.dumps(index, ensure_ascii=False, indent=1))
+        echo_json(index)
         return
     counts = f"{len(index['figures'])} figures (SVG, PNG, PDF) and {len(index['tables'])} tables (CSV, LaTeX)"
-    Console(highlight=False).print(Text(f"Export  {target}: {counts}, listed in {INDEX}"), soft_wrap=True)
+    Printer(highlight=False).print(Text(f"Export  {target}: {counts}, listed in {INDEX}"), soft_wrap=True)
 
 
 KINDS = (
-    *("corpora", "encoders", "attentions", "decoders", "heads", "terms", "tokenizers"),
-    *("explainers", "interactions", "challenges", "presets", "papers", "runs"),
+    *("corpora", "encoders", "attentions", "decoders", "heads", "selectors", "terms", "tokenizers"),
+    *("explainers", "interactions", "challenges", "designs", "presets", "papers", "runs"),
 )
 #: A link of Markdown, which leads nowhere in a terminal.
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 #: What a model is made of.
-PARTS = ("encoders", "attentions", "decoders", "heads")
+PARTS = ("encoders", "attentions", "decoders", "heads", "selectors")
 
 
 def list_(
@@ -161,9 +192,9 @@ def list_(
         if not found:
             raise UnknownName(f"entry of {kind}", name, known)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        echo_json(found)
         return
-    console = Console()
+    console = Printer()
     for each, entries in found.items():
         table = Table(title=each, title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
         for entry in entries:

@@ -6,6 +6,7 @@ worse than required (check), 2 something the user can put right, 130 interrupted
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ import typer
 
 from attentest import __version__
 from attentest.cli import audit, look
-from attentest.cli.check import check
+from attentest.cli.check import check, verify
 from attentest.cli.claims import claims
 from attentest.cli.corpora import corpora_app
 from attentest.cli.example import example
@@ -24,13 +25,26 @@ from attentest.cli.explain import explain
 from attentest.cli.explore import explore
 from attentest.cli.fine_tune import fine_tune
 from attentest.cli.options import Grouped
+from attentest.cli.people import people_app
 from attentest.cli.scores import scores_app
+from attentest.cli.sources import sources
 from attentest.cli.studies.calibrate import calibrate
+from attentest.cli.studies.deceive import deceive
 from attentest.cli.study import reproduce, study_app
-from attentest.errors import AttentestError
+from attentest.errors import AttentestError, shown
+from attentest.printing import echo
 from attentest.progress import EXAMINING
 
 __all__ = ["app", "main"]
+
+#: What the system refuses, and the user can put right: paths, permissions, space.
+OF_THE_MACHINE = frozenset(
+    getattr(errno, name)
+    for name in ("ENAMETOOLONG", "ELOOP", "EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EFBIG", "ENOTDIR", "EMFILE")
+    if hasattr(errno, name)
+)
+#: Characters of an error.
+LONGEST_LINE = 1200
 
 app = typer.Typer(
     name="attentest",
@@ -46,10 +60,12 @@ app = typer.Typer(
 app.command("audit", cls=Grouped)(audit.audit)
 app.command("train", cls=Grouped)(audit.train)
 app.command("fine-tune", cls=Grouped)(fine_tune)
+app.command("deceive", cls=Grouped)(deceive)
 app.command("show")(look.show)
 app.command("tokens")(look.tokens)
 app.command("export")(look.export)
 app.command("check")(check)
+app.command("verify")(verify)
 app.command("list")(look.list_)
 app.command("explain")(explain)
 app.command("explore")(explore)
@@ -57,14 +73,16 @@ app.command("example")(example)
 app.command("reproduce")(reproduce)
 app.command("claims")(claims)
 app.command("calibrate")(calibrate)
+app.command("sources")(sources)
 app.add_typer(study_app, name="study")
 app.add_typer(corpora_app, name="corpora")
 app.add_typer(scores_app, name="scores")
+app.add_typer(people_app, name="people")
 
 
 def _version(value: bool) -> None:
     if value:
-        typer.echo(f"attentest {__version__}")
+        echo(f"attentest {__version__}")
         raise typer.Exit
 
 
@@ -77,6 +95,7 @@ def root(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    sys.unraisablehook = _ask_again
     try:
         code = app(standalone_mode=False)
         if code == 130:  # some versions of Typer turn Ctrl-C into an exit code of their own
@@ -94,6 +113,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
+            where = shown(str(error.filename), 200) if error.filename else "a file"
+            _fail(f"{where} cannot be used: {error.strerror}. Check the path, its permissions and the space there.", 2)
+        if _ran_out(error):
+            _fail("Memory ran out. Examine fewer texts (--limit), choose a smaller model, or give it more memory.", 2)
         if hasattr(error, "format_message"):
             _fail_usage(error)
         if os.environ.get("ATTENTEST_DEBUG"):
@@ -103,6 +127,25 @@ def main() -> None:
             "Set ATTENTEST_DEBUG=1 for the traceback and report it, please.",
             1,
         )
+
+
+def _ask_again(lost: Any) -> None:
+    """Python drops a Ctrl-C that falls into a destructor, traceback and all: ask again, a moment later."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    later = threading.Timer(0.02, signal.raise_signal, (signal.SIGINT,))
+    later.daemon = True
+    later.start()
+
+
+def _ran_out(error: Exception) -> bool:
+    """Whether memory was not to be had: by Python's word, or by torch's where that is loaded."""
+    if isinstance(error, MemoryError) or "torch" not in sys.modules:
+        return isinstance(error, MemoryError)
+    from attentest.explainers.budget import ran_out
+
+    return isinstance(error, RuntimeError) and ran_out(error)
 
 
 def _leave_threads(code: int) -> None:
@@ -116,7 +159,7 @@ def _leave_threads(code: int) -> None:
 def _fail_usage(error: Any) -> None:
     """A usage error, of Click or of the copy of Click that some versions of Typer carry."""
     if type(error).__name__ == "NoArgsIsHelpError":
-        print(error.format_message())
+        echo(error.format_message())
         sys.exit(2)
     where = error.ctx.command_path if getattr(error, "ctx", None) else "attentest"
     said = error.format_message()
@@ -125,5 +168,7 @@ def _fail_usage(error: Any) -> None:
 
 def _fail(message: str, code: int) -> None:
     line = " ".join(message.split())
-    print(f"attentest: {line}", file=sys.stderr)
+    if len(line) > LONGEST_LINE:  # what it quotes is long: its beginning names the value, its end the next step
+        line = f"{line[: LONGEST_LINE // 2]} … {line[-LONGEST_LINE // 2 :]}"
+    echo(f"attentest: {line}", err=True)
     sys.exit(code)

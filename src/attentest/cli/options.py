@@ -18,12 +18,21 @@ __all__ = ["DEFAULT_RUNS", "Device", "Fresh", "Grouped", "Json", "Quiet", "Runs"
 
 DEFAULT_RUNS = Path("runs")
 
-Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**63 - 1, help=OPTIONS["seed"].help)]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, max=OPTIONS["seed"].most, help=OPTIONS["seed"].help)]
 Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda or auto.")]
 Runs = Annotated[Path, typer.Option(metavar="PATH", envvar="ATTENTEST_RUNS", help="The folder that holds runs.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is already there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; only the outcome.")]
 Json = Annotated[bool, typer.Option("--json", help="The outcome as JSON on standard output.")]
+Port = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=65535, help="The port; default: the first free one from 8474.")
+]
+Host = Annotated[
+    str, typer.Option(metavar="NAME", help="Another host than this machine alone; a token is then asked for.")
+]
+Token = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The token; default: where others can ask, one is made up.")
+]
 
 
 class Grouped(TyperCommand):

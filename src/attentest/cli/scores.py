@@ -9,6 +9,7 @@ import typer
 
 from attentest.cli import options as o
 from attentest.errors import InputError
+from attentest.printing import echo
 
 __all__ = ["scores_app"]
 
@@ -46,7 +47,7 @@ def export(
         raise InputError(f"There is no folder {out.parent} to write {out.name} in. Make it, or name another.")
     scores = scores_of(find_run(run, runs), explainer)
     made.write(out, scores)
-    typer.echo(f"{len(scores.values):,} texts, scores of {scores.explainer}: {out} ({made.summary})")
+    echo(f"{len(scores.values):,} texts, scores of {scores.explainer}: {out} ({made.summary})")
 
 
 @scores_app.command("import")
@@ -69,12 +70,12 @@ def import_(
     made = format_of(format, file)
     folder = find_run(run, runs)
     texts = texts_of(folder)
-    kept = keep_scores(folder, name, fitted(file.name, texts, made.read(file, texts)), f"{made.name}: {file.name}")
+    kept = keep_scores(folder, name, fitted(file.name, texts, made.scores(file, texts)), f"{made.name}: {file.name}")
     from attentest.explainers.precomputed import Precomputed
     from attentest.registry import text_of
 
-    typer.echo(f"{len(texts.ids):,} texts checked and kept: {kept}")
+    echo(f"{len(texts.ids):,} texts checked and kept: {kept}")
     challenge = f"faithfulness(explainers=('attention', {text_of(Precomputed(file=str(kept)))!r}))"
     quoted = challenge.translate({ord(sign): f"\\{sign}" for sign in '\\"$`'})
-    typer.echo("To judge them, run the audit's command again (nothing is trained twice) with:")
-    typer.echo(f'  --challenge "{quoted}"')
+    echo("To judge them, run the audit's command again (nothing is trained twice) with:")
+    echo(f'  --challenge "{quoted}"')

@@ -9,12 +9,12 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError, UnknownName
+from attentest.printing import Printer, echo
 
 if TYPE_CHECKING:
     from attentest.studies.conduct import Conducted
@@ -104,10 +104,10 @@ def run_study(
 
     ids = [cell.run.id for cell in done.planned if cell.run is not None and cell.run.id not in done.failed]
     if ids and not work.quiet:
-        Console().print(study_table(ids, work.runs))
+        Printer().print(study_table(ids, work.runs))
     if csv is not None:
         write_text(csv, results_csv(groups_of(ids, work.runs)))
-        typer.echo(f"Figures {csv}")
+        echo(f"Figures {csv}")
     conclude(done)
 
 
@@ -124,7 +124,7 @@ def ls(runs: o.Runs = o.DEFAULT_RUNS) -> None:
     from attentest.papers.studies import built_in
     from attentest.report.studies.tables import studies_table
 
-    Console().print(studies_table(built_in(), runs))
+    Printer().print(studies_table(built_in(), runs))
 
 
 @study_app.command("pack")
@@ -158,9 +158,7 @@ def pack_study(
         checkpoint = checkpoint_folder(name)
         shutil.copytree(checkpoint, to / "models" / checkpoint.name, dirs_exist_ok=True)
     size = sum(file.stat().st_size for file in to.rglob("*") if file.is_file())
-    typer.echo(
-        f"{to}: {len(declared)} corpora, {size / 2**20:.0f} MB. There: ATTENTEST_DATA={to} attentest study run …"
-    )
+    echo(f"{to}: {len(declared)} corpora, {size / 2**20:.0f} MB. There: ATTENTEST_DATA={to} attentest study run …")
 
 
 @o.spread
@@ -247,7 +245,7 @@ def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> Non
     from attentest.studies.plan import costs, plan
 
     planned = plan(study, runs, progress=terminal)
-    Console().print(plan_table(study, planned, costs(planned, runs), workers, cores=os.cpu_count() or 1))
+    Printer().print(plan_table(study, planned, costs(planned, runs), workers, cores=os.cpu_count() or 1))
 
 
 def conducted(study: Study, work: Work, engine: Engine, terminal: Terminal) -> Conducted:
@@ -272,7 +270,7 @@ def conducted(study: Study, work: Work, engine: Engine, terminal: Terminal) -> C
 
 def conclude(done: Conducted) -> None:
     """Say how many cells are done, and leave with 1 when some failed, 2 when some could not run here."""
-    console = Console(stderr=True, highlight=False)
+    console = Printer(stderr=True, highlight=False)
     console.print(Text(f"{done.done} of {len(done.planned)} cells done."))
     for identity, error in done.failed.items():
         console.print(Text(f"Failed  {identity}: {shorten(error, 300)}"))

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -26,6 +25,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from attentest.durations import in_words
+from attentest.printing import Printer
 from attentest.progress import Tick
 
 __all__ = ["LINE_SECONDS", "Terminal"]
@@ -39,7 +39,7 @@ class Terminal:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
-        self.console = Console(stderr=True, quiet=quiet, highlight=False)
+        self.console = Printer(stderr=True, quiet=quiet, highlight=False)
 
     @contextlib.contextmanager
     def stage(self, description: str, total: int) -> Iterator[Tick]:

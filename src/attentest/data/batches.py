@@ -18,6 +18,7 @@ from attentest.data.sentence_rows import Sentences
 from attentest.data.sentences import labels_of
 from attentest.data.vocabulary import END, PAD, START, Vocabulary
 from attentest.errors import InputError
+from attentest.measures.chance import uniforms
 
 __all__ = ["Batch", "Encoded", "Sequences", "Targets", "bucketed", "shuffled", "step_keys"]
 
@@ -227,6 +228,29 @@ class Encoded:
         """The number of tokens of every second text, or text to write, where there are any."""
         beside = self.second if self.target is None else self.target
         return None if beside is None else np.diff(beside[1])
+
+    def take(self, rows: np.ndarray) -> Encoded:
+        """These texts alone, in this order."""
+
+        def some(flat: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+            parts = [flat[0][flat[1][row] : flat[1][row + 1]] for row in rows]
+            return np.concatenate([flat[0][:0], *parts]), np.cumsum([0, *map(len, parts)])
+
+        of = self.candidates
+        return Encoded(
+            some(self.text),
+            self.labels[rows],
+            self.keys[rows],
+            None if self.second is None else some(self.second),
+            None if self.sentences is None else some((self.sentences, self.text[1]))[0],
+            None if self.target is None else some(self.target),
+            None if of is None else Candidates(*some((of.classes, of.offsets))),
+        )
+
+    def some(self, count: int, seed: int, stream: str) -> Encoded:
+        """At most so many texts, drawn by their keys, in the split's order."""
+        chance = uniforms(torch.from_numpy(self.keys), 1, 1, seed, stream)[:, 0, 0]
+        return self.take(chance.argsort(stable=True)[:count].sort().values.numpy())
 
     def batch(self, rows: np.ndarray) -> Batch:
         """These texts as one padded batch."""

@@ -42,8 +42,9 @@ class Provenance:
     left_out: tuple[str, ...] = ()
     #: What is missing from the corpus on this machine, named wherever it is used; empty when complete.
     partial: str = ""
-    #: What the rationale column means: "planted" (the generator knows), "human", or "" (none).
-    rationale: Literal["planted", "human", ""] = ""
+    #: What the rationale column means: "planted" (the generator knows), "human", "listed" (words that a user named,
+    #: whether they decide or not), or "" (none).
+    rationale: Literal["planted", "human", "listed", ""] = ""
     #: What else a person should know of the texts: that some were cut, an encoding guessed, or labels contradict.
     notes: tuple[str, ...] = ()
 

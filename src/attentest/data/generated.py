@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import InputError
+from attentest.parameters import SEEDS, Within
 from attentest.tasks import TaskName
 
 __all__ = ["Generated"]
@@ -25,10 +26,12 @@ class Generated(ABC):
     #: As many distinct texts as are promised.
     most: ClassVar[int] = 100_000
 
-    train: Annotated[int, "Texts to train on."]
-    dev: Annotated[int, "Texts that choose the best epoch."]
-    test: Annotated[int, "Texts that are examined. They stay the same whatever the size of the other splits."]
-    seed: Annotated[int, "Other seeds give other texts."]
+    train: Annotated[int, "Texts to train on.", Within(1, 1_000_000)]
+    dev: Annotated[int, "Texts that choose the best epoch.", Within(1, 1_000_000)]
+    test: Annotated[
+        int, "Texts that are examined. They stay the same whatever the size of the other splits.", Within(1, 1_000_000)
+    ]
+    seed: Annotated[int, "Other seeds give other texts.", SEEDS]
 
     def load(self) -> Corpus:
         """The three splits, generated anew: the same fields give the same texts everywhere."""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.data.corpus import Split
 from attentest.measures.human_agreement import Annotations
+from attentest.measures.packing import ordinals
 
-__all__ = ["Annotators", "Rationales"]
+__all__ = ["Annotators", "MarkedTokens", "Rationales"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,39 @@ class Rationales:
         parts = [self.values[self.offsets[row] : self.offsets[row + 1]] for row in rows]
         out[mask] = torch.from_numpy(np.concatenate(parts).astype(bool))
         return out.to(batch.mask.device)
+
+
+@dataclass(frozen=True)
+class MarkedTokens:
+    """A split's marks on the device of a model that trains on it: flat flags, and where those of each text begin."""
+
+    flags: Bool[Tensor, " token"]
+    begins: Int[Tensor, " text"]
+
+    @classmethod
+    def of(cls, split: Split, device: torch.device) -> MarkedTokens:
+        """Those of a split that has marks."""
+        marks = Rationales.of(split)
+        assert marks is not None
+        return cls(*(torch.from_numpy(kept).to(device) for kept in (marks.values, marks.offsets[:-1])))
+
+    def batch(self, batch: Batch) -> Bool[Tensor, "batch token"]:
+        """The flags of a batch's real tokens."""
+        place = self.begins[batch.rows, None] + ordinals(batch.mask)
+        return batch.mask & self.flags[place.clamp(max=len(self.flags) - 1)]
+
+    @staticmethod
+    def lacking(split: Split) -> str | None:
+        """That a split marks no token, with the next step; of texts to write, links mark those of every step."""
+        if split.has("target"):
+            said = "the texts to train on link no words. Use a corpus that links them (--corpus dates)"
+            return None if split.has("alignment") else said
+        marks = Rationales.of(split)
+        if marks is not None and marks.values.any():
+            return None
+        return (
+            "the texts to train on have no rationales. Use a corpus that has (--corpus reviews), or mark words (--mark)"
+        )
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from attentest.data.corpus import Corpus, Split
+from attentest.data.files.unfinished import part_of
 from attentest.data.vectors import Vectors, load_vectors
 from attentest.data.vocabulary import SPECIAL, Vocabulary
 from attentest.errors import InputError, StorageError
@@ -91,9 +91,9 @@ def _library() -> Any:
 
 
 def _write(path: Path, words: list[str], matrix: np.ndarray) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = part_of(path)
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             np.savez(file, words=np.array("\n".join(words)), vectors=matrix)
         temporary.replace(path)
     except OSError as error:

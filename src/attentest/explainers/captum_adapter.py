@@ -31,6 +31,7 @@ from attentest.measures.packing import ordinals
 from attentest.measures.packing import positions as packed_positions
 from attentest.models.copies import copies
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import SEEDS, Within
 
 __all__ = ["METHODS", "REFUSED", "Captum"]
 
@@ -79,23 +80,25 @@ class Captum(Explainer):
     signed: ClassVar[bool] = True
     method: Annotated[str, "The method's name in `captum.attr`."] = "KernelShap"
     baselines: Baselines = "zero"
-    n_samples: Annotated[int, "For methods that draw: how often."] = 100
-    n_steps: Annotated[int, "For `IntegratedGradients`: its steps."] = 50
-    stdevs: Annotated[float, "For `GradientShap`: the standard deviation of the noise on the embeddings."] = 0.0
+    n_samples: Annotated[int, "For methods that draw: how often.", Within(1, 100_000)] = 100
+    n_steps: Annotated[int, "For `IntegratedGradients`: its steps.", Within(1, 10_000)] = 50
+    stdevs: Annotated[
+        float, "For `GradientShap`: the standard deviation of the noise on the embeddings.", Within(0, 1000)
+    ] = 0.0
     perturbations_per_eval: Annotated[
-        int, "For methods that switch tokens off: copies of a text that go through the model at a time."
+        int,
+        "For methods that switch tokens off: copies of a text that go through the model at a time.",
+        Within(1, 100_000),
     ] = 64
-    seed: Annotated[int, "For methods that draw: another seed, other draws."] = 0
+    seed: Annotated[int, "For methods that draw: another seed, other draws.", SEEDS] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_baselines(self.name, self.baselines)
         if reason := REFUSED.get(self.method):
             raise InputError(f"captum: method={self.method!r} is not to be had: {reason}.")
         if self.method not in METHODS:
             raise InputError(f"captum: method={self.method!r} must be one of {', '.join(METHODS)}.")
-        for field in ("n_samples", "n_steps", "perturbations_per_eval"):
-            if getattr(self, field) < 1:
-                raise InputError(f"captum: {field}={getattr(self, field)} must be at least 1.")
 
     def has_sign(self) -> bool:
         """Of captum's methods, all but the absolute gradient."""

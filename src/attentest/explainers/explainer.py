@@ -14,6 +14,7 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.models.capabilities import lacking
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import Checked
 
 if TYPE_CHECKING:
     from attentest.explainers.shared import Shared
@@ -31,7 +32,7 @@ class Attribution:
     certificate: Mapping[str, Float[Tensor, " batch"]] = field(default_factory=dict)
 
 
-class Explainer(ABC):
+class Explainer(Checked, ABC):
     """A frozen description of a method; ``explain`` applies it to a batch."""
 
     name: ClassVar[str]
@@ -43,6 +44,8 @@ class Explainer(ABC):
     signed: ClassVar[bool] = False
     #: "tokens" or "weights", where it takes these away to see what changes, or is made of the weights themselves.
     erases: ClassVar[str] = ""
+    #: Whether its scores are probabilities of being selected: those above one half are, or the most probable one.
+    selects: ClassVar[bool] = False
     #: What a subject must be for the method to apply: a class, or a capability (models/capabilities.py).
     needs: ClassVar[tuple[type, ...]] = ()
     #: The numbers that it gives with its scores, by their names in the challenge ``certificates``.

@@ -49,6 +49,7 @@ class Precomputed(Explainer):
     ] = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.file:
             raise InputError("precomputed: file='' must name a file that 'attentest scores import' wrote.")
         if "~" in self.file:

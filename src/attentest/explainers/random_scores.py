@@ -12,6 +12,7 @@ from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.measures.chance import uniforms
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import SEEDS
 
 __all__ = ["RandomScores"]
 
@@ -27,7 +28,7 @@ class RandomScores(Explainer):
     summary: ClassVar[str] = "a random number: the lower bound"
     reference: ClassVar[str] = "—"
     cost: ClassVar[str] = "nothing"
-    seed: Annotated[int, "Another seed, other numbers."] = 0
+    seed: Annotated[int, "Another seed, other numbers.", SEEDS] = 0
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None

@@ -11,6 +11,7 @@ from attentest.data.batches import Batch
 from attentest.explainers.erasure import Known
 from attentest.explainers.gradient.slopes import slopes, target_of
 from attentest.models.subject import Reading, Subject
+from attentest.training.training_texts import TrainingTexts
 
 __all__ = ["Shared"]
 
@@ -27,6 +28,8 @@ class Shared:
     #: The corpus's marks and where they come from, as of an Examination: for the oracle alone.
     rationale: Bool[Tensor, "batch token"] | None = None
     marks: str = ""
+    #: The training split, for explainers that learn from it first; None: there is none.
+    training: TrainingTexts | None = None
     _slopes: dict[str, tuple[Tensor, Tensor]] = field(init=False, default_factory=dict)
     _known: dict[str, Known] = field(init=False, default_factory=dict)
 

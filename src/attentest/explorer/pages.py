@@ -27,7 +27,7 @@ def _environment() -> jinja2.Environment:
 
 def shell(page: str, title: str, status: int = 200, **known: Any) -> HTMLResponse:
     """A page by its template; all that it is given is made visible and escaped."""
-    about = {"run": "", "row": "", "paper": "", "study": "", "twin": ""} | known
+    about = {"run": "", "row": "", "paper": "", "study": "", "twin": "", "pages": (), "path": ""} | known
     text = _environment().get_template(f"{page}.html").render(page=page, title=title, **about)
     # A lone surrogate, which a file name may hold, is no character of UTF-8.
     return HTMLResponse(text.encode("utf-8", "replace"), status)

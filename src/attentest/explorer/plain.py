@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from attentest.printing import plain
 
-__all__ = ["as_json", "plain"]
-
-
-def plain(value: Any) -> Any:
-    """The value in the types of JSON."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(inner) for inner in value]
-    return str(value)
+__all__ = ["as_json"]
 
 
 def as_json(value: Any) -> bytes:

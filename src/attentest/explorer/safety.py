@@ -10,19 +10,30 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attentest.errors import InputError
 from attentest.explorer.plain import as_json
 
-__all__ = ["LARGEST_BODY", "LONGEST_TEXT", "MOST_TOKENS", "Guard", "TooLarge", "check_text", "posted", "refused"]
+__all__ = [
+    "LARGEST_BODY",
+    "LONGEST_TEXT",
+    "MOST_TOKENS",
+    "Guard",
+    "TooLarge",
+    "check_text",
+    "is_loopback",
+    "posted",
+    "refused",
+]
 
 #: Bytes of a posted body; characters of a text; tokens of one.
 LARGEST_BODY, LONGEST_TEXT, MOST_TOKENS = 1_000_000, 20_000, 2_000
@@ -58,9 +69,23 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _parts(address: str, part: str) -> str | None:
+    """A part of an address; None of what is no address, such as ``[``."""
+    try:
+        found: str | None = getattr(urlsplit(address), part)
+    except ValueError:
+        return None
+    return found
+
+
 def refused(status: int, line: str) -> Response:
     """A refusal in one line."""
     return Response(as_json({"error": line}), status, media_type="application/json")
+
+
+def nothing_is_open(path: str) -> bool:
+    """Every path needs the token."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -70,6 +95,10 @@ class Guard:
     app: ASGIApp
     host: str = "127.0.0.1"
     token: str | None = None
+    #: Another name under which people reach this server, by a proxy before it; None: there is none.
+    known_as: str | None = None
+    #: Which paths need no token, because they ask for a secret of their own or hold none.
+    open: Callable[[str], bool] = nothing_is_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
@@ -97,7 +126,7 @@ class Guard:
             return refused(405, f"{scope['method'][:20]} is not answered here: GET and POST are.")
         if scope["method"] == "POST":
             origin = headers.get("origin")
-            if origin is not None and urlsplit(origin).netloc != named:
+            if origin is not None and _parts(origin, "netloc") != named:
                 return refused(403, f"A page of {origin[:80]!r} may not ask this explorer.")
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 return refused(403, "A page of another site may not ask this explorer.")
@@ -106,16 +135,18 @@ class Guard:
         return self._asked_for_token(scope, headers)
 
     def _is_ours(self, named: str) -> bool:
-        host = urlsplit(f"//{named}").hostname if named else None
+        host = _parts(f"//{named}", "hostname") if named else None
         if host is None:
             return False
+        if host == self.known_as:
+            return True
         if is_loopback(self.host):
             return host in LOOPBACK or host == self.host
         # An address that stands for all of a machine's names has no name of its own; the token guards it.
         return host == self.host or self.host in ("0.0.0.0", "::")
 
     def _asked_for_token(self, scope: Scope, headers: Headers) -> Response | None:
-        if self.token is None:
+        if self.token is None or self.open(scope["path"]):
             return None
         request = Request(scope)
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
@@ -134,13 +165,16 @@ class Guard:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
 
-async def posted(request: Request) -> dict[str, Any]:
+async def posted(request: Request, most: int = LARGEST_BODY) -> dict[str, Any]:
     """What was posted: a JSON object of bounded size."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST_BODY:
-            raise TooLarge(f"More than {LARGEST_BODY:,} bytes were posted. Give a shorter text.")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                raise TooLarge(f"More than {most:,} bytes were posted. Give a shorter text.")
+    except ClientDisconnect as error:
+        raise InputError("What was posted is not whole.") from error
     try:
         found = json.loads(body.decode())
     except (ValueError, RecursionError) as error:

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
-from attentest.errors import AttentestError, InputError, NotApplicable, StorageError, UnknownName, line_of
+from attentest.errors import AttentestError, UnknownName, line_of
+from attentest.explorer.answering import JSON, Answer, answered, kept_safe, page, reading, report_at, twin
+from attentest.explorer.application import application
 from attentest.explorer.data.calibration import calibration, roc
 from attentest.explorer.data.claims import claims_of
 from attentest.explorer.data.files import NoSuchText, RunFiles
@@ -30,10 +29,14 @@ from attentest.explorer.data.library import Library
 from attentest.explorer.data.plots import described, plot_json, plots_of
 from attentest.explorer.data.studies import Studies
 from attentest.explorer.data.texts import page_of_texts, text_of
-from attentest.explorer.pages import shell
+from attentest.explorer.people.server import PAGE as PEOPLE
+from attentest.explorer.people.server import people_routes
+from attentest.explorer.people.studies import PeopleStudies
 from attentest.explorer.plain import as_json
-from attentest.explorer.safety import Guard, TooLarge, posted, refused
+from attentest.explorer.safety import Guard, posted
 from attentest.papers import PAPERS
+from attentest.people import DEFAULT_PEOPLE
+from attentest.store.folder import REPORT
 from attentest.tasks import task_of, wording_of
 
 if TYPE_CHECKING:
@@ -41,27 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = ["explorer"]
 
-STATIC = Path(__file__).with_name("static")
-#: What a report may do, which is a page by itself with its pictures and its style in it.
-REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+PAGES = (("/", "Runs"), ("/claims", "Claims"), ("/calibration", "Calibration"))
 #: Seconds that the page of a run waits for its verdict, which may take minutes; it says so, and asks again.
 PATIENCE, TICK = 2.0, 0.05
-#: How many answers read files at a time.
-READERS = 4
-#: The kinds of errors, and what HTTP calls them; the first that fits.
-STATUS: tuple[tuple[type[AttentestError], int], ...] = (
-    (UnknownName, 404),
-    (NoSuchText, 404),
-    (TooLarge, 413),
-    (NotApplicable, 409),
-    (InputError, 400),
-    (StorageError, 503),
-    (AttentestError, 400),
-)
-
-Found = TypeVar("Found")
-JSON = "application/json"
-Answer = Callable[[Request], Awaitable[Response]]
 
 
 def explorer(
@@ -70,14 +55,15 @@ def explorer(
     host: str = "127.0.0.1",
     token: str | None = None,
     checkpoints: tuple[Path, ...] = (),
+    people: Path = DEFAULT_PEOPLE,
     judging: bool = True,
 ) -> Starlette:
-    """The server of a folder of runs.
+    """The server of a folder of runs, and of the studies of people in the folder ``people``.
 
     ``checkpoints`` are models that runs audited and did not keep, and that may be asked. ``judging`` reads the verdict
     on every run in the background.
     """
-    library, stop = Library(runs), threading.Event()
+    library, asked, stop = Library(runs), PeopleStudies(people), threading.Event()
 
     @cache
     def live() -> Live:
@@ -87,26 +73,21 @@ def explorer(
 
         return Live(Models(checkpoints))
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.readers = asyncio.Semaphore(READERS)
+    @contextlib.contextmanager
+    def lifetime() -> Iterator[None]:
         thread = threading.Thread(target=library.judge_all, args=(stop,), name="judging", daemon=True)
         if judging:
             thread.start()
         yield
         stop.set()
         library.judge.stop()
+        asked.close()
 
-    return Starlette(
-        routes=[
-            *_routes(library, live),
-            *_live_routes(library, live),
-            Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
-        ],
-        middleware=[Middleware(Guard, host=host, token=token)],
-        exception_handlers={AttentestError: _failed, HTTPException: _failed, Exception: _failed},
-        lifespan=lifespan,
-    )
+    def pages() -> tuple[tuple[str, str], ...]:
+        return (*PAGES, PEOPLE) if asked.paths() else PAGES
+
+    routes = [*_routes(library, live), *_live_routes(library, live), *people_routes(asked)]
+    return application(routes, Middleware(Guard, host=host, token=token), pages, lifetime)
 
 
 def _routes(library: Library, live: Callable[[], Live]) -> list[BaseRoute]:
@@ -119,13 +100,13 @@ def _routes(library: Library, live: Callable[[], Live]) -> list[BaseRoute]:
         return library.home(request.query_params)
 
     async def run(request: Request) -> Response:
-        found = await _reading(request, lambda: named(request))
+        found = await reading(request, lambda: named(request))
         future = library.judge.start(found)
         for _ in range(round(PATIENCE / TICK)):
             if future.done():
                 break
             await asyncio.sleep(TICK)
-        return Response(as_json(await _reading(request, lambda: _run(library, found, future))), media_type=JSON)
+        return Response(as_json(await reading(request, lambda: _run(library, found, future))), media_type=JSON)
 
     studies = Studies(library)
 
@@ -133,7 +114,7 @@ def _routes(library: Library, live: Callable[[], Live]) -> list[BaseRoute]:
         return page_of_texts(named(request), request.query_params)
 
     def text(request: Request) -> Any:
-        run, row = named(request), _row(request)
+        run, row = named(request), _row_of(request)
         found = text_of(run, row)
         return live().completed(run, found) if request.query_params.get("live") == "1" else found
 
@@ -144,32 +125,34 @@ def _routes(library: Library, live: Callable[[], Live]) -> list[BaseRoute]:
         return claims_of(_paper(request), set(library.names()))
 
     return [
-        _twin("/home.json", home),
-        _page("/", "home", lambda _: {"title": "Runs", "twin": "/home.json"}),
-        _twin("/claims.json", lambda _: {"papers": library.papers()}),
-        _page("/claims", "claims", lambda _: {"title": "Claims", "twin": "/claims.json"}),
-        _twin("/claims/{paper}.json", claims),
-        _page("/claims/{paper}", "paper", _of_paper),
-        _twin("/calibration.json", lambda _: calibration()),
-        _page("/calibration", "calibration", lambda _: {"title": "Calibration", "twin": "/calibration.json"}),
-        _twin(
+        twin("/home.json", home),
+        page("/", "home", lambda _: {"title": "Runs", "twin": "/home.json"}),
+        twin("/claims.json", lambda _: {"papers": library.papers()}),
+        page("/claims", "claims", lambda _: {"title": "Claims", "twin": "/claims.json"}),
+        twin("/claims/{paper}.json", claims),
+        page("/claims/{paper}", "paper", _of_paper),
+        twin("/calibration.json", lambda _: calibration()),
+        page("/calibration", "calibration", lambda _: {"title": "Calibration", "twin": "/calibration.json"}),
+        twin(
             "/calibration/{test:path}.json", lambda r: roc(r.path_params["test"], r.query_params.get("truth", "words"))
         ),
-        _twin("/studies/{study}.json", lambda r: studies.study(r.path_params["study"])),
-        _twin(
+        twin("/studies/{study}.json", lambda r: studies.study(r.path_params["study"])),
+        twin(
             "/studies/{study}/plots/{name}.json",
             lambda r: studies.grid_json(r.path_params["study"], r.path_params["name"]),
         ),
-        _page("/studies/{study}", "study", lambda r: _of_study(studies.study(r.path_params["study"]))),
-        _twin("/runs/{run}/plots/{name}.json", plot),
-        _twin("/runs/{run}/texts/{row}.json", text),
-        _page("/runs/{run}/texts/{row}", "text", lambda r: _of_run(named(r), f"texts/{_row(r)}") | {"row": _row(r)}),
-        _twin("/runs/{run}/texts.json", texts),
-        _page("/runs/{run}/texts", "texts", lambda r: _of_run(named(r), "texts")),
-        _page("/runs/{run}/read", "read", lambda r: _of_run(named(r), "read") | {"twin": ""}),
-        Route("/runs/{run}/report", _answered(lambda r: _report(named(r)))),
-        Route("/runs/{run}.json", _kept_safe(run)),
-        _page("/runs/{run}", "run", lambda r: _of_run(named(r), "")),
+        page("/studies/{study}", "study", lambda r: _of_study(studies.study(r.path_params["study"]))),
+        twin("/runs/{run}/plots/{name}.json", plot),
+        twin("/runs/{run}/texts/{row}.json", text),
+        page(
+            "/runs/{run}/texts/{row}", "text", lambda r: _of_run(named(r), f"texts/{_row_of(r)}") | {"row": _row_of(r)}
+        ),
+        twin("/runs/{run}/texts.json", texts),
+        page("/runs/{run}/texts", "texts", lambda r: _of_run(named(r), "texts")),
+        page("/runs/{run}/read", "read", lambda r: _of_run(named(r), "read", r.url.query)),
+        Route("/runs/{run}/report", answered(lambda r: _report(named(r)))),
+        Route("/runs/{run}.json", kept_safe(run)),
+        page("/runs/{run}", "run", lambda r: _of_run(named(r), "")),
     ]
 
 
@@ -183,60 +166,28 @@ def _live_routes(library: Library, live: Callable[[], Live]) -> list[BaseRoute]:
             found = await run_in_threadpool(lambda: getattr(live(), kind)(library.run(name), asked))
             return Response(await run_in_threadpool(as_json, found), media_type=JSON)
 
-        return _kept_safe(answer)
+        return kept_safe(answer)
 
     def heads(request: Request) -> Any:
-        return live().heads(library.run(request.path_params["run"]), _row(request), request.query_params.get("word"))
+        return live().heads(library.run(request.path_params["run"]), _row_of(request), request.query_params.get("word"))
+
+    def own_text(request: Request) -> Any:
+        """The twin of a page with a text of one's own; without one there is nothing to read yet."""
+        run, query = library.run(request.path_params["run"]), request.query_params
+        asked = {name: query[name] for name in ("text", "second", "site") if query.get(name)}
+        step = {"step": _row(query["step"])} if query.get("step") else {}
+        return live().read(run, asked | step) if "text" in asked else {"run": run.id, "text": None}
 
     questions = [
         Route(f"/runs/{{run}}/{kind}.json", asking(kind), methods=["POST"]) for kind in ("read", "reread", "attack")
     ]
-    return [*questions, _twin("/runs/{run}/texts/{row}/heads.json", heads)]
+    return [*questions, twin("/runs/{run}/read.json", own_text), twin("/runs/{run}/texts/{row}/heads.json", heads)]
 
 
-def _kept_safe(answer: Answer) -> Answer:
-    """Whatever goes wrong is answered in one line, by this server and under its policy."""
-
-    async def safe(request: Request) -> Response:
-        try:
-            return await answer(request)
-        except (AttentestError, HTTPException) as error:
-            return await _failed(request, error)
-        except Exception as error:
-            logging.getLogger(__name__).exception("a fault")
-            return await _failed(request, error)
-
-    return safe
-
-
-async def _reading(request: Request, make: Callable[[], Found]) -> Found:
-    """What reads files does so in threads, a few at a time: nobody else is held up, and memory stays flat."""
-    async with request.app.state.readers:
-        return await run_in_threadpool(make)
-
-
-def _answered(make: Callable[[Request], Response]) -> Answer:
-    async def answer(request: Request) -> Response:
-        return await _reading(request, lambda: make(request))
-
-    return _kept_safe(answer)
-
-
-def _twin(path: str, make: Callable[[Request], Any]) -> Route:
-    def answer(request: Request) -> Response:
-        found = make(request)
-        return Response(found if isinstance(found, bytes) else as_json(found), media_type=JSON)
-
-    return Route(path, _answered(answer))
-
-
-def _page(path: str, name: str, about: Callable[[Request], dict[str, Any]]) -> Route:
-    return Route(path, _answered(lambda r: shell(name, **about(r))))
-
-
-def _of_run(run: RunFiles, part: str) -> dict[str, Any]:
+def _of_run(run: RunFiles, part: str, query: str = "") -> dict[str, Any]:
     address = f"/runs/{quote(run.id, safe='')}" + (f"/{part}" if part else "")
-    return {"title": f"{run.id} {part}".strip(), "run": run.id, "twin": f"{address}.json"}
+    data = f"{address}.json" + (f"?{query}" if query else "")
+    return {"title": f"{run.id} {part}".strip(), "run": run.id, "twin": data}
 
 
 def _of_study(study: dict[str, Any]) -> dict[str, Any]:
@@ -244,8 +195,11 @@ def _of_study(study: dict[str, Any]) -> dict[str, Any]:
     return {"title": study["title"] or name, "study": name, "twin": f"/studies/{quote(name, safe='')}.json"}
 
 
-def _row(request: Request) -> int:
-    text = str(request.path_params["row"])
+def _row_of(request: Request) -> int:
+    return _row(str(request.path_params["row"]))
+
+
+def _row(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise NoSuchText(f"Row {text[:40]!r} is no whole number: texts are numbered from 0.")
     return int(text)
@@ -273,7 +227,7 @@ def _run(library: Library, run: RunFiles, verdict: Future[dict[str, Any]]) -> di
         "item": wording.item,
         **_judged(verdict),
         "plots": [described(plot) for plot in plots_of(run)],
-        "report": (run.folder.path / "report.html").is_file(),
+        "report": (run.folder.path / REPORT).is_file(),
     }
 
 
@@ -288,20 +242,6 @@ def _judged(verdict: Future[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _report(run: RunFiles) -> Response:
-    path = run.folder.path / "report.html"
-    if not path.is_file():
+    if not (run.folder.path / REPORT).is_file():
         raise UnknownName(f"page of {run.id}", "report", ["texts"])
-    return FileResponse(path, headers={"content-security-policy": REPORT_POLICY}, media_type="text/html")
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """One clear line, as JSON or as a page."""
-    if isinstance(error, HTTPException):
-        status, line = error.status_code, f"There is nothing at {request.url.path[:80]}."
-    elif isinstance(error, AttentestError):
-        status, line = next(status for kind, status in STATUS if isinstance(error, kind)), line_of(error)
-    else:
-        status, line = 500, f"A fault in attentest ({type(error).__name__})."
-    if request.method == "POST" or request.url.path.endswith(".json") or request.url.path.startswith("/static/"):
-        return refused(status, line)
-    return shell("error", "Nothing to show" if status == 404 else "This did not work", status, line=line)
+    return report_at(run.folder.verify(REPORT))

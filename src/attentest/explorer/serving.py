@@ -1,28 +1,85 @@
-"""An explorer that is served beside the program that looks at it: by tests and pictures."""
+"""Servers on sockets: until Ctrl-C for commands; beside the program that looks at them for tests and pictures."""
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
 
-from attentest.explorer.server import explorer
+from attentest.errors import InputError
+from attentest.explorer.safety import is_loopback
 
-__all__ = ["served"]
+__all__ = ["PORTS", "address_of", "listening", "serve", "served", "token_for"]
+
+#: Asked for in this order where no port was named: the first that is free.
+PORTS = range(8474, 8484)
+#: A token of fewer characters could be guessed.
+SHORTEST = 8
+#: Connections at a time; more are told to come again.
+CONNECTIONS = 2_000
+
+
+def token_for(host: str, token: str | None, *, public: bool = False) -> str | None:
+    """The token that is asked for; one is made up where others can reach the server and none is given."""
+    if token is not None and len(token) < SHORTEST:
+        raise InputError(f"--token must have at least {SHORTEST} characters. Leave it out to have one made up.")
+    return token or (None if is_loopback(host) and not public else secrets.token_urlsafe(24))
+
+
+def listening(host: str, port: int | None) -> socket.socket:
+    """A socket at the port, or at the first that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    reason: OSError | None = None
+    for number in PORTS if port is None else (port,):
+        # Named as TCP, so that asyncio sends small answers at once and does not wait 40 ms to send more with them.
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, number))
+        except OSError as error:
+            made.close()
+            reason = error
+        else:
+            return made
+    where = f"port {port}" if port is not None else f"ports {PORTS.start} to {PORTS.stop - 1}"
+    raise InputError(f"{host}, {where}: {reason.strerror if reason else 'taken'}. Name another port (--port).")
+
+
+def address_of(host: str, at: socket.socket) -> str:
+    """The address of a server, without a slash at its end."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{at.getsockname()[1]}"
+
+
+def serve(app: Starlette, at: socket.socket) -> None:
+    """Serve until Ctrl-C. Addresses are not logged: they may hold a token or a link."""
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=2,
+            limit_concurrency=CONNECTIONS,
+        )
+    )
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+        server.run(sockets=[at])
 
 
 @contextlib.contextmanager
-def served(runs: Path) -> Iterator[str]:
-    """The address at which a folder of runs is explored, on a port of this machine that is free."""
+def served(app: Starlette) -> Iterator[str]:
+    """The address at which a server answers in a thread of this program, on a port that is free."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(explorer(runs), host="127.0.0.1", port=port, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attentest.measures.packing import ordinals
 
-__all__ = ["branched", "normals", "permutations", "uniforms"]
+__all__ = ["another", "branched", "normals", "permutations", "uniforms"]
 
 _INDEX_BITS = 20  # a sort key is 43 random bits above the token's position
 
@@ -60,6 +60,14 @@ def permutations(
     order &= (1 << _INDEX_BITS) - 1
     placed = order.gather(-1, ordinals(mask)[:, None].expand_as(order))
     return torch.where(mask[:, None], placed, here)
+
+
+def another(
+    drawn: Float[Tensor, " *shape"], count: Int[Tensor, " *shape"], own: Int[Tensor, " *shape"]
+) -> Int[Tensor, " *shape"]:
+    """One of 0 … count − 1 that is not one's own, by numbers in [0, 1); one's own where there is no other."""
+    found = (drawn * (count - 1)).long()
+    return torch.where(count > 1, found + (found >= own).long(), own)
 
 
 def branched(keys: Int[Tensor, " part"], number: Int[Tensor, " part"]) -> Int[Tensor, " part"]:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-__all__ = ["expected_average_precision"]
+__all__ = ["expected_average_precision", "expected_hit"]
 
 
 def expected_average_precision(
@@ -22,3 +22,11 @@ def expected_average_precision(
     before = (rank - 1) * (marked - 1) / (tokens - 1).clamp(min=1)
     terms = torch.where(rank <= tokens, (1 + before) / rank, 0.0)
     return terms.sum(-1) / tokens[:, 0].clamp(min=1)
+
+
+def expected_hit(relevant: Int[Tensor, " batch"], total: Int[Tensor, " batch"], k: int) -> Float[Tensor, " batch"]:
+    """The chance that k of T tokens in random order hold one of R relevant ones: 1 − C(T−R, k) / C(T, k)."""
+    tokens, others = total.double()[:, None], (total - relevant).double()[:, None]
+    drawn = torch.arange(k, device=total.device).double()
+    missed = ((others - drawn) / (tokens - drawn)).where(drawn < tokens, 1.0)
+    return 1 - missed.clamp(min=0).prod(-1)

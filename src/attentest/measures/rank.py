@@ -13,7 +13,16 @@ from torch import Tensor
 
 from attentest.measures.packing import by_length, packed
 
-__all__ = ["Kendall", "average_precision", "kendall", "rank_biased_overlap", "spearman", "top_k_overlap"]
+__all__ = [
+    "Kendall",
+    "average_precision",
+    "kendall",
+    "mean_rank",
+    "rank_biased_overlap",
+    "spearman",
+    "top_k_hit",
+    "top_k_overlap",
+]
 
 _EXACT_UP_TO = 33  # tokens; beyond it SciPy's "auto" turns to the normal approximation
 PAIRS_AT_ONCE = 1 << 18  # sign matrices of this size stay in the cache
@@ -173,3 +182,26 @@ def average_precision(
     retrieved = torch.searchsorted(ordered, falling, right=True).clamp(min=1)
     precision = found.gather(-1, retrieved - 1) / retrieved.double()
     return precision.where(wanted, 0.0).sum(-1) / wanted.sum(-1)
+
+
+def mean_rank(
+    scores: Float[Tensor, "batch token"],
+    relevant: Bool[Tensor, "batch token"],
+    mask: Bool[Tensor, "batch token"],
+) -> Float[Tensor, " batch"]:
+    """The share of the other tokens that score more than a relevant one (ties half), mean over these; .5 by chance."""
+    wanted = relevant & mask
+    above = 0.5 - _centred_ranks(scores, mask) / (mask.sum(-1, keepdim=True) - 1)
+    return above.where(wanted, 0.0).sum(-1) / wanted.sum(-1)
+
+
+def top_k_hit(
+    scores: Float[Tensor, "batch token"],
+    relevant: Bool[Tensor, "batch token"],
+    mask: Bool[Tensor, "batch token"],
+    k: int,
+) -> Bool[Tensor, " batch"]:
+    """Whether a relevant token is among the top k; ties by lowest index."""
+    top = _places(scores, mask) < k
+    here = torch.arange(mask.shape[-1], device=mask.device) < mask.sum(-1, keepdim=True)
+    return (top & here & packed(relevant & mask, mask)).any(-1)

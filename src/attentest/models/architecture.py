@@ -11,6 +11,7 @@ from attentest.models.parts.attention import ATTENTIONS, Additive, Attention, Ra
 from attentest.models.parts.decoders import DECODERS, Decoder, Transformer
 from attentest.models.parts.encoders import ENCODERS, BiGRU, BiLSTM, Encoder, NoEncoder
 from attentest.models.parts.heads import HEADS, Head
+from attentest.models.parts.selectors import SELECTORS, Selector
 from attentest.registry import text_of
 
 __all__ = ["ASPECT", "OWN", "QUERIES", "STRUCTURES", "Architecture"]
@@ -42,6 +43,8 @@ class Architecture:
     query: str = ""
     #: What writes, where the network translates; None: it classifies.
     decoder: Decoder | None = None
+    #: What selects the words that all else reads; None: it reads them all.
+    selector: Selector | None = None
 
     def __post_init__(self) -> None:
         if self.structure not in STRUCTURES:
@@ -54,6 +57,11 @@ class Architecture:
         if self.decoder is not None and (self.structure != "flat" or self.query or self.head is not None):
             raise InputError(
                 f"Decoder {self.decoder.name!r} writes texts with its own output: leave out structure, query and head."
+            )
+        if self.selector is not None and (self.structure != "flat" or self.query or self.decoder is not None):
+            raise InputError(
+                f"Selector {self.selector.name!r} selects words of single texts: leave out structure, query and "
+                "decoder, and use a corpus of single texts, or leave out selector."
             )
         if self.query == "conditional" and not isinstance(self.encoder, BiLSTM | BiGRU):
             raise InputError(
@@ -103,9 +111,9 @@ class Architecture:
         return 2 * self.embedding if self.query == ASPECT else self.embedding
 
     @property
-    def parts(self) -> tuple[Encoder | Attention | Head | Decoder, ...]:
+    def parts(self) -> tuple[Encoder | Attention | Head | Decoder | Selector, ...]:
         """What was chosen from the tables; a head that was not follows from the rest."""
-        chosen = (self.encoder, self.attention, self.head, self.decoder)
+        chosen = (self.encoder, self.attention, self.head, self.decoder, self.selector)
         return tuple(part for part in chosen if part is not None)
 
     @property
@@ -126,6 +134,7 @@ class Architecture:
             **({} if self.structure == "flat" else {"structure": self.structure}),
             **({"query": self.query} if self.query else {}),
             **({} if self.decoder is None else {"decoder": text_of(self.decoder)}),
+            **({} if self.selector is None else {"selector": text_of(self.selector)}),
         }
 
     @classmethod
@@ -140,4 +149,5 @@ class Architecture:
             record.get("structure", "flat"),
             record.get("query", ""),
             DECODERS.parse(record["decoder"]) if record.get("decoder") else None,
+            SELECTORS.parse(record["selector"]) if record.get("selector") else None,
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch, Encoded, Sequences
@@ -19,7 +19,7 @@ from attentest.errors import NotApplicable
 from attentest.models.networks.beam import Weigh, Written
 from attentest.models.networks.signals import AnySignal
 from attentest.models.replaced import AttentionPlace, Replacement
-from attentest.models.subject import Subject
+from attentest.models.subject import Reading, Subject
 
 __all__ = [
     "Attends",
@@ -31,6 +31,7 @@ __all__ = [
     "Randomisable",
     "ReadsMany",
     "Replayable",
+    "Selects",
     "lacking",
     "required",
 ]
@@ -174,3 +175,17 @@ class Randomisable(ABC):
     @abstractmethod
     def randomised(self, parts: tuple[str, ...], seed: int) -> Subject:
         """The same model with these parts' weights drawn anew, as before training; the others are shared."""
+
+
+class Selects(ABC):
+    """Selects words and predicts from these alone."""
+
+    called: ClassVar[str] = "models that select the words they read: train one with a selector (--selector)"
+
+    @abstractmethod
+    def kept(self, batch: Batch) -> Float[Tensor, "batch token"]:
+        """How probable it is that each word is read; of a text, those above one half are, or the most probable one."""
+
+    @abstractmethod
+    def given(self, batch: Batch, chosen: Bool[Tensor, "batch token"]) -> Reading:
+        """What it says when these words are read, whatever it would have selected."""

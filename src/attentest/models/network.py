@@ -51,6 +51,7 @@ def network_class(architecture: Architecture) -> type[Network]:
     # Here, because the classes below are networks themselves.
     from attentest.models.networks.classifier import Classifier
     from attentest.models.networks.hierarchical import Hierarchical
+    from attentest.models.networks.selecting import Selecting
     from attentest.models.networks.transformer import TransformerTranslator
     from attentest.models.networks.translator import Translator
 
@@ -58,4 +59,6 @@ def network_class(architecture: Architecture) -> type[Network]:
         return TransformerTranslator
     if architecture.decoder is not None:
         return Translator
+    if architecture.selector is not None:
+        return Selecting
     return {"flat": Classifier, "hierarchical": Hierarchical}[architecture.structure]

@@ -20,8 +20,8 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import vl_convert
 
+from attentest.presentation.rendering import NoPicture, rendered
 from attentest.presentation.text import visible
 from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate, estimate
@@ -81,6 +81,13 @@ DOT = re.compile(
     r'<path transform="translate\(([-\d.e]+),([-\d.e]+)\)" d="M([\d.]+),0A\3,\3,0,1,1,-\3,0A\3,\3,0,1,1,\3,0"'
 )
 
+#: In the place of a chart where the renderer cannot run; what was found does not depend on it.
+NOT_DRAWN = f"""<svg xmlns="http://www.w3.org/2000/svg" width="460" height="60" viewBox="0 0 460 60">
+<g font-family="sans-serif" font-size="13">
+<text x="8" y="24" fill="{INK}">This figure could not be drawn on this machine.</text>
+<text x="8" y="44" fill="{MUTED}">Its numbers stand in the tables and in the findings. (ulimit -v unlimited)</text>
+</g></svg>"""
+
 Columns = dict[str, np.ndarray]
 
 Rows = list[dict[str, Any]]
@@ -126,23 +133,27 @@ class Palette:
 
 def svg(chart: alt.TopLevelMixin) -> str:
     """The chart as SVG text, rendered without the network."""
-    text = str(vl_convert.vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[]))
+    text = rendered(chart.to_dict(validate=False), "svg").decode()
     return DOT.sub(lambda m: f'<circle cx="{float(m[1]):.1f}" cy="{float(m[2]):.1f}" r="{m[3]}"', text)
 
 
-def png(chart: alt.TopLevelMixin) -> bytes:
+def png(chart: alt.TopLevelMixin, scale: float = 3) -> bytes:
     """The chart as a PNG file of three times its size, sharp enough to print, rendered without the network."""
-    return bytes(vl_convert.vegalite_to_png(chart.to_dict(validate=False), scale=3, allowed_base_urls=[]))
+    return rendered(chart.to_dict(validate=False), "png", scale)
 
 
 def pdf(chart: alt.TopLevelMixin) -> bytes:
     """The chart as PDF, of lines and letters."""
-    return bytes(vl_convert.vegalite_to_pdf(chart.to_dict(validate=False), allowed_base_urls=[]))
+    return rendered(chart.to_dict(validate=False), "pdf")
 
 
 def image(chart: alt.TopLevelMixin) -> str:
-    """The chart as an address that a page can hold."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg(chart).encode()).decode()
+    """The chart as an address that a page can hold; where none can be drawn, a picture that says so."""
+    try:
+        text = svg(chart)
+    except NoPicture:
+        text = NOT_DRAWN
+    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
 
 
 def styled(chart: Any) -> Any:

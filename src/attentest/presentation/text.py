@@ -5,12 +5,12 @@ Tokens, class names and corpus names come from strangers: they are shown after `
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 
 import pyarrow.compute as pc
 
+from attentest.printing import visible
 from attentest.registry import name_in_words
 from attentest.store.findings import Findings
 from attentest.store.summary import Estimate
@@ -22,23 +22,6 @@ def signed(found: Estimate) -> str:
     """A difference with its interval, each with a sign."""
     numbers = f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]" if found.judged else "not judged"
     return numbers.replace("-0.000", "0.000").replace("-", "−")
-
-
-_JOINERS = "\u200c\u200d"  # they hold emoji and Persian words together
-
-
-def visible(text: str, longest: int | None = None) -> str:
-    """The text with control characters, overrides and other invisible ones spelled out; cut if too long."""
-    if longest is not None and len(text) > longest:
-        text = text[: longest - 1] + "…"
-    return text if text.isprintable() else "".join(map(_visible_character, text))
-
-
-def _visible_character(character: str) -> str:
-    hidden = unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
-    if not hidden or character in _JOINERS:
-        return character
-    return {"\n": "↵", "\t": "⇥"}.get(character, f"‹U+{ord(character):04X}›")
 
 
 def visible_token(token: str, longest: int | None = None) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from attentest.challenges.challenge import Challenge
+from attentest.data.corpus import Split
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
-from attentest.models.network import build_network
+from attentest.models.network import Network, build_network
 from attentest.models.networks.classifier import Classifier
 from attentest.models.subject import Subject
 from attentest.registry import text_of
@@ -21,9 +22,17 @@ from attentest.runs.questions import Usual
 from attentest.runs.run import FORCED, Run, file_name
 from attentest.runs.trained import TrainedRun
 from attentest.tasks import TASKS
-from attentest.training.terms.term import OfReading
+from attentest.training.terms.term import OfReading, Term
 
-__all__ = ["applicable", "explained", "has_marks", "refuse_terms", "refuse_untrained"]
+__all__ = [
+    "applicable",
+    "explained",
+    "has_marks",
+    "refuse_lacking",
+    "refuse_terms",
+    "refuse_terms_of",
+    "refuse_untrained",
+]
 
 #: So few words, or words to write, are enough to see what a network can do.
 WORDS = 8
@@ -74,8 +83,18 @@ def refuse_terms(run: TrainedRun) -> None:
     """Refuse, before anything is trained, loss terms that the model or its texts have no place for."""
     if not run.terms:
         return
+    if run.architecture.decoder is not None:
+        written = build_network(run.architecture, WORDS, WORDS, torch.Generator().manual_seed(0))
+        refuse_terms_of(run.terms, written)
+        refuse_lacking(run.terms, run.corpus["train"])
+        return
     untrained = build_network(run.architecture, WORDS, len(run.corpus.classes), torch.Generator().manual_seed(0))
     for term in run.terms:
+        if run.architecture.selector is not None:
+            raise InputError(
+                f"Loss term {term.name!r} is for models that read every word, and selector="
+                f"{text_of(run.architecture.selector)!r} selects some. Leave out one of them."
+            )
         if not isinstance(untrained, Classifier):
             raise InputError(
                 f"Loss term {term.name!r} is for models that attend to words, and structure="
@@ -85,8 +104,30 @@ def refuse_terms(run: TrainedRun) -> None:
             raise InputError(
                 f"Loss term {term.name!r} knows whole texts, and a removal takes words from them: leave out one."
             )
-        if reason := term.objection(untrained) or term.lacking(run.corpus["train"]):
-            raise InputError(f"Loss term {term.name!r} does not apply: {reason}, or leave it out.")
+        _refuse_if(term, term.objection(untrained))
+    refuse_lacking(run.terms, run.corpus["train"])
+
+
+def refuse_terms_of(terms: Iterable[Term], network: Network) -> None:
+    """Refuse loss terms that a model which writes, or a checkpoint, has no place for."""
+    for term in terms:
+        if not term.of_attention:
+            raise InputError(
+                f"Loss term {term.name!r} is for classifiers that are trained from nothing: of translators and "
+                "checkpoints attention alone can be asked. Leave it out."
+            )
+        _refuse_if(term, term.objection(network))
+
+
+def refuse_lacking(terms: Iterable[Term], train: Split) -> None:
+    """Refuse loss terms that the texts to train on have no place for."""
+    for term in terms:
+        _refuse_if(term, term.lacking(train))
+
+
+def _refuse_if(term: Term, reason: str | None) -> None:
+    if reason is not None:
+        raise InputError(f"Loss term {term.name!r} does not apply: {reason}, or leave it out.")
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,6 @@ from typing import Any
 from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
 from attentest.challenges.instances.examine import Instances
-from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.steps import stepped
@@ -29,11 +28,14 @@ from attentest.runs.examination.finite import refuse_not_finite
 from attentest.runs.examination.own_translations import own_translations
 from attentest.runs.examination.pace import Pace
 from attentest.runs.model import companions, neighbours, obtained, opened
-from attentest.runs.run import COUNTS, FORCED, MODEL, Run, file_name
+from attentest.runs.run import CHECKPOINT, COUNTS, FORCED, MODEL, TEXTS, VOCABULARY, Run, file_name
 from attentest.store.atomic import make_folder
 from attentest.store.folder import RunFolder
+from attentest.training.training_texts import TrainingTexts
 
 __all__ = ["execute", "is_complete"]
+
+OF_MODEL = (MODEL, VOCABULARY, TEXTS)
 
 
 def execute(
@@ -152,7 +154,8 @@ def is_complete(run: Run, folder: RunFolder, say: Callable[[str], None] = lambda
         return False
     usual = run.usual.challenges
     asked = [one for one in run.asked if one not in usual or text_of(one) not in passed_over]
-    kept = [MODEL] if (folder.path / MODEL).exists() else []
+    listed = (name for name in folder.record["finished"] if name in OF_MODEL or name.startswith(f"{CHECKPOINT}/"))
+    kept = [name for name in listed if (folder.path / name).exists()]
     whole = [folder.is_finished(name, say) for name in (COUNTS, *kept, *(_findings(file_name(c)) for c in asked))]
     return all(whole)
 

@@ -27,13 +27,16 @@ from attentest.models.network import Network
 from attentest.progress import SILENT, Progress
 from attentest.runs.model import found_or_trained, link, train, trained_by
 from attentest.runs.run import CHECKPOINT, MODEL, TEXTS, VOCABULARY, ModelRecord, Run, Size
+from attentest.runs.trained import term_definitions, terms_record
 from attentest.runs.version import version_of
 from attentest.store.atomic import write_text
 from attentest.store.folder import RunFolder
 from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_vocabulary
 from attentest.training.fine_tuning import FINE_TUNING, new_head, save_checkpoint, words_of
-from attentest.training.loop import Training
+from attentest.training.loop import Training, task_objective
+from attentest.training.terms import Term
+from attentest.training.terms.objective import WithTerms
 
 __all__ = ["FineTunedRun", "Start", "fine_tune", "finished_before"]
 
@@ -69,6 +72,8 @@ class FineTunedRun(Run):
 
     start: Start
     training: Training = FINE_TUNING
+    #: What training asks of the model beside its task.
+    terms: tuple[Term, ...] = ()
 
     @cached_property
     def model_record(self) -> ModelRecord:
@@ -77,10 +82,10 @@ class FineTunedRun(Run):
         seen = {"attention": self.site or sites[0], "row": str(parse_site(self.site, start.places, start.rows).rows)}
         model = {"encoder": start.encoder, **seen, "fine_tuned": start.folder.name, "sha256": start.sha256}
         return ModelRecord(
-            {"model": model, "training": asdict(self.training)},
+            {"model": model, "training": {**asdict(self.training), **terms_record(self.terms)}},
             READ_BY,
             Pretrained,
-            version_of(*FINE_TUNES, *READ_BY),
+            version_of(*FINE_TUNES, *READ_BY, *term_definitions(self.terms)),
             f"fine-tuned from {start.folder}, seed {self.seed}",
             self.site,
             weights={"fine_tuned": start.sha256},
@@ -132,7 +137,11 @@ class FineTunedRun(Run):
             if cut := cut_short(subject, corpus[self.split], vocabulary):
                 progress.say(cut)
             train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
-            entry = trained_by(self, subject, train, dev, folder.path, progress)
+            pursued = None
+            if self.terms:
+                added = tuple(term.over(corpus["train"], device) for term in self.terms)
+                pursued = WithTerms(task_objective(subject, train, self.training), subject, added)
+            entry = trained_by(self, subject, train, dev, folder.path, progress, pursued)
         return subject, vocabulary, {**entry, **({"cut_short": cut} if cut else {})}
 
 
@@ -165,7 +174,7 @@ def fine_tune(run: FineTunedRun, to: str | Path, *, device: str = "cpu", progres
         raise
     entry, checkpoint = trained.record["finished"][MODEL], trained.path / CHECKPOINT
     about |= {"best_epoch": entry["best_epoch"], "epochs": entry["epochs"]}
-    shutil.copyfile(trained.path / TEXTS, checkpoint / TEXTS)
+    shutil.copyfile(trained.verify(TEXTS), checkpoint / TEXTS)
     write_text(checkpoint / RECORD, json.dumps(about, indent=1) + "\n")
     checkpoint.replace(folder)
     shutil.rmtree(unfinished, ignore_errors=True)

@@ -58,11 +58,11 @@ class GivenRun(Run):
     @classmethod
     def of_run(cls, folder: RunFolder, corpus: Corpus, **choices: Any) -> GivenRun:
         """The run that examines the model of a finished one."""
-        path = folder.path / MODEL
-        if not path.is_file():
+        if MODEL not in folder.record["finished"]:
             raise CheckpointError(f"{folder.path} has no {MODEL}: its training did not finish.")
+        path = folder.verify(MODEL)
         network, _ = load_network(path, torch.device("cpu"))
-        vocabulary = load_vocabulary(folder.path / VOCABULARY)
+        vocabulary = load_vocabulary(folder.verify(VOCABULARY))
         count = len(corpus.classes) if vocabulary.target is None else len(vocabulary.target)
         if network.words != len(vocabulary) or network.classes != count:
             raise CheckpointError(f"{folder.path}: model, vocabulary and classes do not fit together.")

@@ -19,7 +19,8 @@ from attentest.models.huggingface.checkpoint import class_names, find_checkpoint
 from attentest.models.huggingface.texts import cut_short, described, fitting_pieces
 from attentest.models.network import Network
 from attentest.models.subject import Subject
-from attentest.runs.run import CHECKPOINT, MODEL, VOCABULARY
+from attentest.runs.model import verify_checkpoint, verify_given
+from attentest.runs.run import MODEL, VOCABULARY
 from attentest.store.folder import RunFolder, find_run
 from attentest.tasks import TASKS
 from attentest.training.checkpoints import load_network, load_vocabulary
@@ -115,14 +116,14 @@ def load_for(
     What can be refused of texts and class without the weights is refused before they are read.
     """
     if is_checkpoint(model, runs):
+        verify_given(model)
         about = {"corpus": {**AT_SPACES, "task": "single" if seconds is None else "pair"}}
         return _of_checkpoint(Path(model), model, about, texts, seconds, tokenizer, target)
     folder = find_run(model, runs)
     fields = folder.record["fields"]
     if "fine_tuned" not in fields["model"]:
         return Loaded.of(folder)
-    folder.verify(MODEL)
-    return _of_checkpoint(folder.path, folder.path / CHECKPOINT, fields, texts, seconds, tokenizer, target)
+    return _of_checkpoint(folder.path, verify_checkpoint(folder), fields, texts, seconds, tokenizer, target)
 
 
 def _of_checkpoint(

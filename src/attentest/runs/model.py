@@ -51,6 +51,8 @@ __all__ = [
     "opened",
     "train",
     "trained_by",
+    "verify_checkpoint",
+    "verify_given",
 ]
 
 #: Training in progress; it gives way to the finished model.
@@ -163,6 +165,8 @@ def found_or_trained(
         if source is None:
             return _trained_now(run, folder, device, progress)
         copy_model(source, folder)
+    if TEXTS in folder.record["finished"] and not folder.is_finished(TEXTS, progress.say):
+        _keep_texts(run, folder)
     (path / UNFINISHED).unlink(missing_ok=True)  # of a process that died before its own last step
     return run.load(path, device)
 
@@ -174,8 +178,7 @@ def _trained_now(
     model, vocabulary, about = run.fitted(folder, device, progress)
     if device.type == "cuda":
         torch.cuda.empty_cache()  # other cells on the card need what training no longer does
-    keep_texts(run.texts["train"], path / TEXTS)
-    folder.finish(TEXTS)
+    _keep_texts(run, folder)
     save_vocabulary(path / VOCABULARY, vocabulary)
     folder.finish(VOCABULARY, words=len(vocabulary))
     *others, weights = run.save(path, model)
@@ -184,6 +187,11 @@ def _trained_now(
     folder.finish(weights, **about, key=run.model_key)
     (path / UNFINISHED).unlink(missing_ok=True)
     return model, vocabulary
+
+
+def _keep_texts(run: Trainable, folder: RunFolder) -> None:
+    keep_texts(run.texts["train"], folder.path / TEXTS)
+    folder.finish(TEXTS)
 
 
 def trained_by(
@@ -195,6 +203,7 @@ def trained_by(
     progress: Progress,
     objective: Objective | None = None,
     score: Callable[[Subject, Encoded], float] | None = None,
+    scored: str = "λ·divergence − TVD",
 ) -> dict[str, Any]:
     """Train a model in place as its run says, resumed where it was killed; what is worth keeping of how it went."""
     resume = Resume(path / UNFINISHED, run.model_key, CHECKPOINT_SECONDS, progress.say)
@@ -203,7 +212,7 @@ def trained_by(
     return {
         "epochs": [epoch.to_record() for epoch in epochs],
         "best_epoch": best_epoch(epochs).number,
-        "dev_score": run.training.score(model) if score is None else "λ·divergence − TVD",
+        "dev_score": run.training.score(model) if score is None else scored,
         "seconds": round(sum(epoch.seconds for epoch in epochs), 2),
     }
 
@@ -222,6 +231,24 @@ def holds_model(folder: RunFolder, say: Callable[[str], None] = lambda line: Non
     return all(folder.is_finished(name, say) for name in names)
 
 
+def verify_given(model: str | Path) -> None:
+    """Where a folder is the checkpoint of a run, it must be as that run left it."""
+    path = Path(model)
+    if path.name == CHECKPOINT and (path.parent / "run.json").is_file():
+        verify_checkpoint(RunFolder(path.parent))
+
+
+def verify_checkpoint(folder: RunFolder) -> Path:
+    """The folder of the checkpoint that a run fine-tuned: every file as it was recorded, and no other there."""
+    inner = _of_checkpoint(folder.record["finished"])
+    for name in (MODEL, *inner):
+        folder.verify(name)
+    there = [path.relative_to(folder.path).as_posix() for path in (folder.path / CHECKPOINT).rglob("*")]
+    if strange := sorted(set(there) - {*inner}):
+        raise StorageError(f"{folder.path / strange[0]} is not among what this run wrote. Take it away.")
+    return folder.path / CHECKPOINT
+
+
 def _of_checkpoint(finished: Mapping[str, Any]) -> list[str]:
     return [name for name in finished if name.startswith(f"{CHECKPOINT}/")]
 
@@ -238,7 +265,7 @@ def copy_model(source: RunFolder, folder: RunFolder, **about: Any) -> None:
     if inner:
         shutil.rmtree(folder.path / CHECKPOINT, ignore_errors=True)
     for name in (TEXTS, VOCABULARY, *inner):
-        if (source.path / name).is_file():
+        if name in source.record["finished"]:
             folder.copy(source, name)
     folder.copy(source, MODEL, **about)
     if inner:
@@ -248,6 +275,7 @@ def copy_model(source: RunFolder, folder: RunFolder, **about: Any) -> None:
 def link(source: Path, target: Path) -> None:
     """One file by two names; a copy on a file system without links."""
     with replacing(target) as temporary:
+        temporary.unlink()  # a link is made where there is no file
         try:
             os.link(source, temporary)
         except OSError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentest.durations import seconds_of
-from attentest.errors import InputError, UnknownName
+from attentest.errors import InputError, UnknownName, shown
 
 if TYPE_CHECKING:
     from attentest.data.corpus import Corpus
@@ -26,11 +26,15 @@ __all__ = ["DEFAULTS", "OPTIONS", "Option", "Options"]
 
 #: What a value that is written as text becomes, by its metavar; all others stay text.
 TYPES: Mapping[str, type] = {"N": int, "X": float, "PATH": Path, "": bool}
-AUDIT, TRAIN, ALL = ("audit",), ("audit", "train"), ("audit", "train", "fine_tune")
+AUDIT, TRAIN, ALL = ("audit",), ("audit", "train", "deceive"), ("audit", "train", "fine_tune", "deceive")
+#: Those of a single model: deceive trains several, each with a term and a seed of its own.
+ONE = ("audit", "train", "fine_tune")
 #: The kinds of model: trained from nothing, fine-tuned from a checkpoint, of another run, there already, of one's own.
 NEW, TUNED, TRAINED = "a new model", "a checkpoint that is fine-tuned", "a trained model"
 GIVEN, OWN = "a model that is there already", "a model of your own"
 THERE = (TRAINED, GIVEN, OWN)
+#: No number that a person chooses is larger, where nothing else is said.
+LARGEST = 10**9
 #: Why an option has no place in a study file.
 ONE_MACHINE = "a study trains its models; audit one that is there already with 'attentest audit'"
 BY_NAME = "a study names its challenges: give 'challenges'"
@@ -70,14 +74,17 @@ class Option:
         """Refuse a value that is no number, or out of range, where a number is asked for."""
         kind = {int: Integral, float: Real}.get(self.type)
         if kind is None:
+            if isinstance(value, str) and "\0" in value:
+                raise InputError(f"{at}{shown(value)} must not hold the character NUL. Leave it out.")
             return
         if isinstance(value, bool) or not isinstance(value, kind):
-            raise InputError(f"{at}{value!r} must be {'a whole number' if kind is Integral else 'a number'}.")
+            raise InputError(f"{at}{shown(value)} must be {'a whole number' if kind is Integral else 'a number'}.")
         number: Any = value
         if self.least is not None and number < self.least:
-            raise InputError(f"{at}{value!r} must be at least {self.least}.")
-        if self.most is not None and number > self.most:
-            raise InputError(f"{at}{value!r} must be at most {self.most}.")
+            raise InputError(f"{at}{shown(value)} must be at least {self.least}.")
+        most = LARGEST if self.most is None else self.most
+        if not number <= most:  # nor is NaN
+            raise InputError(f"{at}{shown(value)} must be at most {most}.")
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -136,6 +143,14 @@ class Options:
         "The file's encoding, such as cp1252 or gb18030; default: UTF-8, or a guess.",
         check="attentest.data.files.encodings:encoding_named",
     )
+    mark: str | Sequence[str] | None = _text(
+        None,
+        "Mark a word wherever it stands, the words of a pattern between slashes (/s?he/), or those of a file "
+        "(@FILE); repeat for more. Marked words can be hidden, exchanged and compared with what attention shows.",
+        "WORD",
+        many=True,
+        check="attentest.data.marking:listed_words",
+    )
     min_frequency: int = _text(
         1, "Texts a word must occur in to enter the vocabulary.", "N", least=1, idle=(TUNED, *THERE), commands=TRAIN
     )
@@ -151,7 +166,7 @@ class Options:
         "Fine-tune a Transformers checkpoint instead of training a new model: its folder, or its name in models/ of "
         "the data folder.",
         "PATH",
-        commands=AUDIT,
+        commands=("audit", "deceive"),
         idle=THERE,
     )
     classes: Sequence[str] | None = _given(
@@ -198,12 +213,18 @@ class Options:
         "For translations, what writes them: bahdanau (default), luong, transformer or transformer_base.",
         check="attentest.models.parts.decoders:DECODERS",
     )
+    selector: str | None = _part(
+        None,
+        "Select words and predict from these alone: hardkuma or lei, as in 'hardkuma(share=0.1)'; smuggler is built to "
+        "fail.",
+        check="attentest.models.parts.selectors:SELECTORS",
+    )
     head: str | None = _part(
         None,
         "sigmoid or softmax; for pairs also joint or joint_tanh; default: by the number of classes and texts.",
         check="attentest.models.parts.heads:HEADS",
     )
-    embedding: int = _part(300, "Size of the word embeddings.", "N", least=1)
+    embedding: int = _part(300, "Size of the word embeddings.", "N", least=1, most=65_536)
     vectors: str | Path | None = _part(None, "Word vectors to start from: GloVe or fastText text, or .npz.", "PATH")
     preset: str = _training(
         "attentest",
@@ -232,7 +253,7 @@ class Options:
         "A loss term to train with beside the task, as in 'tying(weight=20)'; repeat for more.",
         flag="--term",
         many=True,
-        idle=(TUNED, *THERE),
+        commands=("audit", "train"),
         check="attentest.training.terms:terms_named",
     )
     frozen_embeddings: bool = _training(
@@ -246,7 +267,7 @@ class Options:
     removal_share: float = _removal(0.0, "The share of every text's tokens that is removed.", "X")
     removal_by: str = _removal("mask", "mask: the unknown word takes their place; delete: they are gone.")
     seed: int = _option(
-        0, "The seed of everything random.", "N", group="Training", commands=ALL, least=0, most=2**63 - 1
+        0, "The seed of everything random.", "N", group="Training", commands=ONE, least=0, most=2**32 - 1
     )
     site: str = _asked(
         "",
@@ -275,6 +296,7 @@ class Options:
         "Examine a random sample of so many texts, or sentences to translate; 0: all. Default: all, or 50 sentences.",
         "N",
         least=0,
+        commands=("audit", "deceive"),
     )
     time: str | float | None = _asked(
         None,

@@ -66,7 +66,7 @@ def ranks_of(
             np.savez(file, allow_pickle=False, **found)
         folder.finish(name, explainer=explainer)
     try:
-        with np.load(folder.path / name, allow_pickle=False) as kept:
+        with np.load(folder.verify(name), allow_pickle=False) as kept:
             return {split: kept[split] for split in corpus.splits}
     except (OSError, ValueError, KeyError) as error:
         raise StorageError(f"{folder.path / name} cannot be read ({error}). Delete it and run again.") from error

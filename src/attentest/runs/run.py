@@ -28,7 +28,7 @@ from attentest.progress import Progress
 from attentest.registry import text_of
 from attentest.runs.questions import Usual
 from attentest.runs.version import name_of, version_of
-from attentest.store.folder import RunFolder
+from attentest.store.folder import RunFolder, verified
 from attentest.store.seen_texts import seen_among
 from attentest.tasks import TASKS
 from attentest.training.loop import Training
@@ -208,7 +208,7 @@ class Run(ABC):
     def seen_in_training(self) -> int:
         """How many of the texts to examine a given model was trained on, as far as that was kept."""
         path = next((path for path in self.model_record.texts if path.is_file()), None)
-        return 0 if path is None else seen_among(self.examined(), path)
+        return 0 if path is None else seen_among(self.examined(), verified(path))
 
     def drawn(self) -> np.ndarray:
         """All rows of the split that is examined, in the order in which a limit takes them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import torch
 
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.data.batches import Encoded
+from attentest.data.steps import stepped
 from attentest.data.vectors import load_vectors
 from attentest.data.vocabulary import Vocabulary
 from attentest.devices import reproducibly
@@ -20,7 +21,7 @@ from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.models.architecture import Architecture
 from attentest.models.network import Network, build_network, network_class
-from attentest.models.networks.classifier import Classifier
+from attentest.models.networks.selecting import Selecting
 from attentest.models.parts.attention import ATTENTIONS
 from attentest.models.parts.encoders import ENCODERS
 from attentest.models.wrappers.guided import Guided
@@ -36,16 +37,18 @@ from attentest.training.adversarial import Imitation, Recorded
 from attentest.training.checkpoints import load_network, load_vocabulary, save_network
 from attentest.training.frozen import frozen_embeddings
 from attentest.training.loop import Training, task_objective
+from attentest.training.selection import Selection
 from attentest.training.terms import Term
 from attentest.training.terms.objective import WithTerms
 
-__all__ = ["Relation", "TrainedRun", "network_definitions", "site_name"]
+__all__ = ["Relation", "TrainedRun", "network_definitions", "site_name", "term_definitions", "terms_record"]
 
 #: The code that decides what is trained, apart from the model's own.
 TRAINS = ("attentest.training.loop:fit", "attentest.data.vocabulary:Vocabulary")
 VECTORS = "attentest.data.vectors:load_vectors"
 GUIDES, OPPOSES = "attentest.models.wrappers.guided:Guided", "attentest.training.adversarial:Imitation"
 FREEZES, ADDS = "attentest.training.frozen:frozen_embeddings", "attentest.training.terms.objective:WithTerms"
+SELECTS = "attentest.training.selection:Selection"
 REMOVES = ("attentest.runs.removal:ranks_of", "attentest.runs.removal:without_top")
 
 
@@ -92,8 +95,8 @@ class TrainedRun(Run):
     def __post_init__(self) -> None:
         if self.removal is not None and self.architecture.decoder is not None:
             raise InputError(f"Removal is for classifiers, and {self.corpus.name!r} has texts to write: leave it out.")
-        if self.architecture.decoder is not None and (self.terms or self.frozen_embeddings):
-            chosen = "terms (--term)" if self.terms else "frozen_embeddings (--frozen-embeddings)"
+        if self.architecture.decoder is not None and self.frozen_embeddings:
+            chosen = "frozen_embeddings (--frozen-embeddings)"
             raise InputError(f"{self.corpus.name!r} has texts to write: {chosen} is for classifiers. Leave it out.")
         guided = next((c for c in self.challenges if any(other.guide for other in c.companions)), None)
         if self.removal is not None and guided is not None:
@@ -128,11 +131,11 @@ class TrainedRun(Run):
 
     def _terms_record(self) -> dict[str, Any]:
         """What stands in the record only where it was chosen."""
-        terms = {"terms": [text_of(term) for term in self.terms]} if self.terms else {}
-        return {**terms, **({"frozen_embeddings": True} if self.freezes else {})}
+        return {**terms_record(self.terms), **({"frozen_embeddings": True} if self.freezes else {})}
 
     def _term_definitions(self) -> tuple[str, ...]:
-        terms = {ADDS, *(name_of(type(term)) for term in self.terms)} if self.terms else set()
+        terms = set(term_definitions(self.terms))
+        terms |= {SELECTS} if self.architecture.selector is not None else set()
         return tuple(sorted(terms | ({FREEZES} if self.freezes else set())))
 
     def _vectors_record(self) -> dict[str, str] | None:
@@ -152,9 +155,15 @@ class TrainedRun(Run):
     def companion(self, companion: Companion) -> TrainedRun:
         """The same run but for what is named.
 
-        Loss terms are kept by control models. An adversary has a loss of its own, and a simple model that is given
-        weights is a probe of them: neither has terms, and both have frozen embeddings where the subject has.
+        Loss terms and selectors are kept by control models. An adversary has a loss of its own, and a simple model that
+        is given weights is a probe of them: neither has terms or selects, and both have frozen embeddings where the
+        subject has.
         """
+        if self.architecture.selector is not None and companion.starts_from is not None:
+            raise NotApplicable(
+                "An adversary that begins with the model's own weights reads every word, and this model selects: leave "
+                "out warm starts."
+            )
         if self.site and (companion.guide is not None or companion.against is not None):
             raise NotApplicable(
                 f"Guided and adversarial models take their part in the attention over {self.architecture.sites[0]}s, "
@@ -174,6 +183,8 @@ class TrainedRun(Run):
             start=None if companion.starts_from is None else self.companion(companion.starts_from),
         )
         control = companion.against is None and companion.encoder is None and companion.guide is None
+        if not control:
+            parts["selector"] = None
         return replace(
             self,
             architecture=replace(self.architecture, **parts),
@@ -240,15 +251,19 @@ class TrainedRun(Run):
                 objective, chosen = (Imitation(Recorded.of(opponent, of), *about) for of in (training, choosing))
                 pursued = objective, chosen.score
             elif self.terms:
-                pursued = (self._with_terms(network, training),)
+                pursued = (self._with_terms(network, training, vocabulary),)
+            elif isinstance(model, Selecting):
+                chosen_by = Selection(model, task_objective(model, training, self.training), self.training)
+                pursued = chosen_by, chosen_by.score, chosen_by.scored
             with frozen_embeddings(network) if self.freezes else contextlib.nullcontext():
                 entry = trained_by(self, model, training, choosing, folder.path, progress, *pursued)
         return network, vocabulary, {**entry, "vector_coverage": coverage}
 
-    def _with_terms(self, network: Network, training: Encoded) -> WithTerms:
-        """The cross-entropy and the terms, over the training split."""
-        assert isinstance(network, Classifier)
-        added = tuple(term.over(self.texts["train"], network.device) for term in self.terms)
+    def _with_terms(self, network: Network, training: Encoded, vocabulary: Vocabulary) -> WithTerms:
+        """The cross-entropy and the terms, over the training split; where texts are written, over their steps."""
+        texts = self.texts["train"]
+        rows = texts if vocabulary.target is None else stepped(texts, vocabulary)
+        added = tuple(term.over(rows, network.device) for term in self.terms)
         return WithTerms(task_objective(network, training, self.training), network, added)
 
     def _built(
@@ -278,6 +293,16 @@ class TrainedRun(Run):
     def _classes(self, vocabulary: Vocabulary) -> int:
         """How many classes it tells apart: those of the corpus, or the words it may write."""
         return len(self.corpus.classes) if vocabulary.target is None else len(vocabulary.target)
+
+
+def terms_record(terms: Sequence[Term]) -> dict[str, Any]:
+    """What stands of loss terms in the record of a training: nothing where there are none."""
+    return {"terms": [text_of(term) for term in terms]} if terms else {}
+
+
+def term_definitions(terms: Sequence[Term]) -> tuple[str, ...]:
+    """The code of loss terms."""
+    return (ADDS, *(name_of(type(term)) for term in terms)) if terms else ()
 
 
 def network_definitions(architecture: Architecture) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ A run's id holds the version of what trained its model and of every challenge, s
 taken for findings of new code, and a change elsewhere recomputes nothing. From the classes and functions that a run
 names, the version follows every name that they use, annotations included, to its definition in the same package, and
 so on. Where a definition stands does not count: moving a module, or a function between modules, changes no version.
-Neither do the words of a parameter, ``Annotated[int, "words"]``.
+Neither do the words and the bounds of a parameter, ``Annotated[int, "words", Within(1, 9)]``.
 
 Two things end the way. A registry is a table: what a run chose from it, the run names itself. So are the assignments in
 a package's ``__init__``; what it only passes on is followed.
@@ -169,15 +169,13 @@ def _module(module: str) -> _Module:
 
 
 class _WithoutWords(ast.NodeTransformer):
-    """``Annotated[int, "words"]`` as ``int``: what a parameter's words say decides nothing."""
+    """``Annotated[int, "words", Within(1, 9)]`` as ``int``: words decide nothing, nor does what is refused."""
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """The type alone, where the rest is text."""
+        """The type alone."""
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and node.value.id == "Annotated" and isinstance(node.slice, ast.Tuple):
-            kept, *rest = node.slice.elts
-            if all(isinstance(item, ast.Constant) for item in rest):
-                return kept
+            return node.slice.elts[0]
         return node
 
 

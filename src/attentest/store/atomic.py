@@ -6,21 +6,25 @@ import contextlib
 import errno
 import hashlib
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+from attentest.data.files.unfinished import part_of
 from attentest.errors import StorageError
 
-__all__ = ["checksum", "make_folder", "replacing", "sweep", "write_text"]
+__all__ = ["checksum", "make_folder", "replacing", "write_text"]
 
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A temporary path that becomes ``target`` when the block ends well, and vanishes when it does not."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(6)}.part")
+    """A temporary path that becomes ``target`` when the block ends well, and vanishes when it does not.
+
+    What a process that was killed left of an earlier try to write the same file goes, too.
+    """
+    temporary = part_of(target)
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        # Made here and nowhere else: neither a file nor a link that somebody put there is opened.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o666))
         yield temporary
         with temporary.open("rb") as handle:
             os.fsync(handle.fileno())
@@ -30,26 +34,6 @@ def replacing(target: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-def sweep(folder: Path) -> None:
-    """Take away what processes that are gone left half-written in the folder, however deep."""
-    for left in folder.rglob(".*.part"):
-        process = left.name.split(".")[-3]
-        if process.isdecimal() and not _alive(int(process)):
-            with contextlib.suppress(OSError):
-                left.unlink()
-
-
-def _alive(process: int) -> bool:
-    """Whether this process is running; one of another user is."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
 
 
 def _advice(error: OSError, target: Path) -> str:

@@ -6,15 +6,16 @@
     vocabulary.json          the words
     findings/<name>.parquet  one file per challenge
     findings/unfinished      what an examination that was cut short has found so far
+    training-texts.u64       hashes of the texts that the model was trained on
     report.html              the page
 run.json is rewritten, atomically, after each finished stage; a file it does not list is not finished. It ends in a
-seal, the sha256 of all the rest of it, so that a single flipped bit anywhere in the folder is noticed.
+seal, the sha256 of all the rest of it, so that a single flipped bit anywhere in the folder is noticed: whoever reads a
+file of a run asks ``verify`` for its path. A seal tells damage; it is no signature, whoever can write here can seal.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -22,20 +23,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from attentest.data.files.unfinished import sweep
 from attentest.errors import StorageError, UnknownName
-from attentest.store.atomic import checksum, make_folder, replacing, sweep, write_text
+from attentest.store.atomic import checksum, make_folder, replacing, write_text
 from attentest.store.findings import Findings, read_findings
+from attentest.store.sealed import read_sealed, seal_of, sealed
 
-__all__ = ["RunFolder", "find_run", "runs_in"]
+__all__ = ["REPORT", "RunFolder", "find_run", "runs_in", "verified"]
 
+REPORT = "report.html"
 
 AGAIN = "Run the same command again: it is noticed and computed again."
-
-
-def _sealed(record: dict[str, Any]) -> str:
-    """The record's text with its seal: the only text that is accepted for it."""
-    seal = hashlib.sha256(json.dumps(record, ensure_ascii=False).encode()).hexdigest()
-    return json.dumps({**record, "seal": seal}, indent=1, ensure_ascii=False) + "\n"
 
 
 class RunFolder:
@@ -71,23 +69,16 @@ class RunFolder:
     @property
     def record(self) -> dict[str, Any]:
         """run.json."""
-        path = self.path / "run.json"
-        try:
-            text = path.read_bytes().decode()
-            record: dict[str, Any] = json.loads(text)
-            record["fields"], record["finished"], record.pop("seal")
-        except FileNotFoundError as error:
-            raise StorageError(f"{self.path} is not a run: it has no run.json.") from error
-        except OSError as error:
-            raise StorageError(f"{path} cannot be read ({error.strerror or error}). Check its permissions.") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StorageError(f"{path} was altered or cut short. {AGAIN}") from error
-        if _sealed(record) != text:
-            raise StorageError(f"{path} was altered after it was written. {AGAIN}")
-        return record
+        path, missing = self.path / "run.json", f"{self.path} is not a run: it has no run.json."
+        return read_sealed(path, ("fields", "finished"), missing, AGAIN)
+
+    @property
+    def seal(self) -> str:
+        """The sha256 over all that run.json says, the sums of all files among it."""
+        return seal_of(self.record)
 
     def _write(self, record: dict[str, Any]) -> None:
-        write_text(self.path / "run.json", _sealed(record))
+        write_text(self.path / "run.json", sealed(record))
 
     @contextlib.contextmanager
     def locked(self, say: Callable[[str], None] = lambda line: None) -> Iterator[None]:
@@ -97,7 +88,12 @@ class RunFolder:
         except ImportError:  # pragma: no cover - Windows: the rename still keeps files whole
             yield
             return
-        handle = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
+        try:
+            handle = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW)
+        except OSError as error:
+            raise StorageError(
+                f"Cannot write in {self.path}: {error.strerror or error}. Choose another folder of runs (--runs)."
+            ) from error
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -119,8 +115,8 @@ class RunFolder:
         """Copy a file that another run finished, with what its record says of it, or ``about`` it instead."""
         make_folder((self.path / name).parent)
         with replacing(self.path / name) as temporary:
-            shutil.copyfile(source.path / name, temporary)
-        entry = about or source.record["finished"].get(name, {})
+            shutil.copyfile(source.verify(name), temporary)
+        entry = about or source.record["finished"][name]
         self.finish(name, **{key: value for key, value in entry.items() if key != "sha256"})
 
     @property
@@ -175,6 +171,14 @@ class RunFolder:
         if challenge not in self.challenges:
             raise UnknownName("finished challenge of this run", challenge, self.challenges)
         return read_findings(self.verify(f"findings/{challenge}.parquet"))
+
+
+def verified(path: Path) -> Path:
+    """The path of a file that may lie in a run's folder, or one below: there its content must be what was recorded."""
+    for folder in (path.parent, path.parent.parent):
+        if (folder / "run.json").is_file():
+            return RunFolder(folder).verify(path.relative_to(folder).as_posix())
+    return path
 
 
 def runs_in(root: Path) -> Iterator[RunFolder]:

@@ -27,17 +27,21 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attentest.errors import AttentestError, InputError, suggestion
+from attentest.errors import AttentestError, InputError, shown, suggestion
 from attentest.studies.choices import check_choice, check_together
 
 __all__ = ["Adjustment", "Cell", "LeftOut", "Study", "read_study"]
 
+#: Bytes of a file, values of an axis, and cells, beyond which it is a slip.
+LARGEST = 1 << 20
+MOST_VALUES, MOST_CELLS = 10_000, 100_000
 TABLES = {"name", "title", "about", "paper", "run", "grid", "adjust", "leave_out"}
 
 
@@ -152,6 +156,8 @@ def _label(point: Mapping[str, Any], grid: Mapping[str, tuple[Any, ...]]) -> str
 def read_study(path: Path) -> Study:
     """A study from its file; what is wrong is said with the file, the key and a suggestion."""
     try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path} is larger than {LARGEST >> 20} MB: that is no study. Name its TOML file.")
         text = path.read_bytes().decode("utf-8")
         record = tomllib.loads(text)
     except FileNotFoundError as error:
@@ -160,6 +166,10 @@ def read_study(path: Path) -> Study:
         raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}.") from error
+    except (RecursionError, ValueError) as error:
+        raise InputError(
+            f"{path}: its values are nested too deep, or too long, to be a study's. Write it flat."
+        ) from error
     try:
         study = _study(record, path)
         for cell in study.cells():
@@ -201,6 +211,8 @@ def _study(record: dict[str, Any], path: Path) -> Study:
         key: tuple(_value(key, value, f"grid.{key}[{n}]", path) for n, value in enumerate(values))
         for key, values in axes.items()
     }
+    if (cells := math.prod(map(len, grid.values()))) > MOST_CELLS:
+        raise InputError(f"grid: it has {cells:,} cells, and {MOST_CELLS:,} are the most. Give shorter axes.")
     adjust = tuple(_adjustment(n, entry, path) for n, entry in enumerate(_list(record, "adjust")))
     leave_out = tuple(_left_out(n, entry) for n, entry in enumerate(_list(record, "leave_out")))
     title, about, paper = (_text(record, key) for key in ("title", "about", "paper"))
@@ -239,10 +251,14 @@ def _where(entry: dict[str, Any], at: str) -> dict[str, Any]:
 
 def _axis(key: str, values: Any) -> list[Any]:
     if not isinstance(values, list) or not values:
-        raise InputError(f"grid.{key}: {values!r} must be a list of one or more values; put a single one under [run].")
+        raise InputError(
+            f"grid.{key}: {shown(values)} must be a list of one or more values; put a single one under [run]."
+        )
+    if len(values) > MOST_VALUES:
+        raise InputError(f"grid.{key}: it has {len(values):,} values, and {MOST_VALUES:,} are the most. Give fewer.")
     for n, value in enumerate(values):
         if value in values[:n]:
-            raise InputError(f"grid.{key}[{n}]: {value!r} is there twice.")
+            raise InputError(f"grid.{key}[{n}]: {shown(value)} is there twice.")
     return values
 
 
@@ -262,7 +278,7 @@ def _value(key: str, value: Any, at: str, path: Path) -> Any:
 
 def _known(record: Any, known: set[str], at: str) -> None:
     if not isinstance(record, dict):
-        raise InputError(f"{at}: {record!r} must be a table.")
+        raise InputError(f"{at}: {shown(record)} must be a table.")
     for key in record:
         if key not in known:
             where = f"{at}.{key}" if at else key
@@ -272,7 +288,7 @@ def _known(record: Any, known: set[str], at: str) -> None:
 def _table(record: dict[str, Any], key: str, at: str = "") -> dict[str, Any]:
     found = record.get(key, {})
     if not isinstance(found, dict):
-        raise InputError(f"{at + '.' if at else ''}{key}: {found!r} must be a table of keys and values.")
+        raise InputError(f"{at + '.' if at else ''}{key}: {shown(found)} must be a table of keys and values.")
     return found
 
 
@@ -286,5 +302,5 @@ def _list(record: dict[str, Any], key: str) -> list[Any]:
 def _text(record: dict[str, Any], key: str, at: str = "") -> str:
     found = record.get(key, "")
     if not isinstance(found, str):
-        raise InputError(f"{at + '.' if at else ''}{key}: {found!r} must be text.")
+        raise InputError(f"{at + '.' if at else ''}{key}: {shown(found)} must be text.")
     return found

@@ -22,7 +22,7 @@ from attentest.statistics.performance import accuracy, f1_macro, roc_auc
 from attentest.training.objectives import CrossEntropy, Objective, class_balance
 from attentest.training.resume import Resume
 
-__all__ = ["Epoch", "Training", "fit", "predict", "readings", "task_objective"]
+__all__ = ["Epoch", "Training", "fit", "on_dev", "predict", "readings", "task_objective"]
 
 SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "accuracy": lambda labels, p: accuracy(labels, p.argmax(-1)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -52,7 +53,7 @@ class Resume:
         tensors["generator"] = generator.get_state()
         # Cloned: tied tensors must not share memory in the file.
         kept = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-        about = json.dumps({"key": self.key, "epochs": epochs}, sort_keys=True)
+        about = json.dumps({"key": self.key, "epochs": epochs, "sha256": _seal(self.key, epochs, kept)}, sort_keys=True)
         with replacing(self.path) as temporary:
             save_file(kept, temporary, metadata={_KEY: about})
         self._saved = time.monotonic()
@@ -69,6 +70,8 @@ class Resume:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             if about["key"] != self.key:
                 return [], {}
+            if about.get("sha256") != _seal(self.key, about["epochs"], tensors):
+                raise ValueError("it was altered after it was written")
             state: dict[int, dict[str, Tensor]] = {}
             for name, value in _under("optimizer.", tensors).items():
                 index, _, what = name.partition(".")
@@ -89,6 +92,15 @@ class Resume:
         """Training has ended: the finished model takes the place of the checkpoint."""
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
+
+
+def _seal(key: str, epochs: list[dict[str, Any]], tensors: Mapping[str, Tensor]) -> str:
+    """The sha256 of all that a state holds."""
+    total = hashlib.sha256(json.dumps([key, epochs], sort_keys=True).encode())
+    for name, value in sorted(tensors.items()):
+        total.update(f"\n{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        total.update(value.contiguous().view(-1).view(torch.uint8).numpy().data)
+    return total.hexdigest()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -286,7 +286,7 @@ def test_certificates_of_other_encoders(encoder):
     [
         ("sample=0", "at least 1"),
         ("share=0.0", "above 0"),
-        ("share=1.5", "no more than 1"),
+        ("share=1.5", "must be at most 1"),
         ("words=0", "at least 1"),
         ("explainers=()", "at least one"),
         ("explainers=('oracle',)", "nothing to check"),

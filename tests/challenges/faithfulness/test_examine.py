@@ -281,8 +281,9 @@ def test_bins_hold_their_share_rounded_up_and_never_the_whole_text():
     [
         ({"erasures": ("burn",)}, "must be one of delete"),
         ({"bins": (0.5, 0.1)}, "must rise"),
-        ({"bins": (0.0, 0.1)}, "must rise from above 0"),
-        ({"flip_bins": (1.0,)}, "below 1"),
+        ({"bins": (0.0, 0.1)}, "must lie between 0 and 1"),
+        ({"flip_bins": (1.0,)}, "must lie between 0 and 1"),
+        ({"bins": (0.2, 0.1)}, "must rise from above 0"),
         ({"bins": ()}, "at least one"),
         ({"explainers": ()}, "at least one"),
         ({"draws": 0}, "at least 1"),

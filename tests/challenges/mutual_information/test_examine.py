@@ -15,7 +15,6 @@ from attentest.challenges.challenge import Examination
 from attentest.challenges.mutual_information import clusters
 from attentest.challenges.mutual_information.clusters import Clusters, KMeans, Sample, nearest
 from attentest.challenges.mutual_information.examine import MutualInformation
-from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.vocabulary import END
 from attentest.errors import InputError
 from attentest.models.architecture import Architecture
@@ -24,6 +23,7 @@ from attentest.models.subject import Reading
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 from attentest.tasks import DEFAULT, THOROUGH
+from attentest.training.training_texts import TrainingTexts
 
 
 @pytest.fixture(autouse=True)

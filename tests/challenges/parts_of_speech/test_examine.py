@@ -69,5 +69,5 @@ def test_without_a_tagger_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(examine, "missing", lambda: True)
     assert PartsOfSpeech().objection(examined().subject, has_rationale=True) == MISSING
     assert "pip install 'attentest[tagger]'" in MISSING
-    with pytest.raises(InputError, match="names none"):
+    with pytest.raises(InputError, match="must name at least one"):
         PartsOfSpeech(())

@@ -186,7 +186,7 @@ def test_a_subject_whose_parts_are_unknown_is_passed_over():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("draws=0", "between 1 and 1000"),
+        ("draws=0", "must be at least 1"),
         ("explainers=()", "at least one"),
         ("explainers=('oracle',)", "looks at no model"),
         ("explainers=('atention',)", "Did you mean 'attention'"),

@@ -18,6 +18,7 @@ from tests.data.made_up_corpus import Toy, official, rows_file, toy_rows, tree
 from attentest.data.catalog import installing
 from attentest.data.catalog.installing import get
 from attentest.data.catalog.raw import RowsOnDisk
+from attentest.data.corpora import CORPORA
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError, StorageError
 
@@ -177,6 +178,15 @@ def test_an_official_file_that_cannot_be_read_is_not_a_full_disk(places: Path, m
 
 
 # ── where it comes from ──
+
+
+def test_an_official_file_of_deep_json_is_refused(places: Path) -> None:
+    deep = places / "official" / "snli_1.0"
+    deep.mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        (deep / f"snli_1.0_{split}.jsonl").write_text("[" * 100_000 + "\n")
+    with pytest.raises(InputError, match="nested too deeply"):
+        get(CORPORA.parse("snli"), from_folder=places / "official")
 
 
 def test_a_corpus_nobody_may_fetch_says_where_to_get_it(places: Path) -> None:

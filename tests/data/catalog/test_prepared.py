@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.data.made_up_corpus import Toy, rows_file, toy_rows
+from tests.data.made_up_corpus import Toy, official, rows_file, toy_rows
 
 from attentest.data.batches import Encoded
 from attentest.data.catalog import cache, prepared
+from attentest.data.catalog.installing import get
 from attentest.data.catalog.prepared import load_prepared, pack, prepared_folder
 from attentest.data.corpora.declared import Instance, Prepared
 from attentest.data.corpus import Corpus, Provenance, Split
@@ -140,6 +141,28 @@ def test_an_interruption_leaves_nothing(toy: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt):
         load_prepared(Toy())
     assert not list(prepared_folder(Toy()).parent.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("moment", "work"),
+    [
+        ("read_instances", "Toy().load()"),
+        ("read_rows", "get(Toy(), from_folder=Path(sys.argv[1]))"),
+    ],
+)
+def test_what_a_killed_process_left_goes(toy: Path, places: Path, moment: str, work: str) -> None:
+    """Killed while it prepares, or while it takes rows from an official folder; the same again leaves nothing."""
+    folder = official(places / "official")
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom tests.data.made_up_corpus import Toy\n"
+        f"from attentest.data.catalog.installing import get\nToy.{moment} = lambda *_: os._exit(9)\n{work}"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(folder)], check=False).returncode == 9
+    assert len(list(places.rglob(".*.part"))) == 1
+    get(Toy(), from_folder=folder)
+    load_prepared(Toy())
+    assert not list(places.rglob(".*.part"))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attentest.data.files.columns import Columns, columns_of, texts_of
-from attentest.data.files.formats import Table, made_table
+from attentest.data.files.formats import Table, made_table, read_table
 from attentest.errors import InputError
 
 PROSE = [f"a text, number {i}" for i in range(6)]
@@ -94,3 +94,10 @@ def test_cells_become_text_and_gaps_none() -> None:
 def test_a_cell_that_is_no_text_is_named(cell: object) -> None:
     with pytest.raises(InputError, match=r"data.csv, row 2: column 'x' holds a .*, not a text"):
         texts_of(table_of(x=["a", cell]), "x")
+
+
+def test_long_names_of_columns_are_cut_in_messages(tmp_path):
+    (tmp_path / "a.csv").write_text(",".join("n" * 5000 + str(i) for i in range(20)) + "\n1\n")
+    with pytest.raises(InputError) as caught:
+        columns_of(read_table(tmp_path / "a.csv"), text="x")
+    assert len(str(caught.value)) < 1100

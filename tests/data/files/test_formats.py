@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
+import tracemalloc
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attentest.data.files import formats
 from attentest.data.files.formats import json_lines, read_table
 from attentest.errors import InputError
 
@@ -119,3 +122,56 @@ def test_parquet_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 def test_json_lines_survive_a_round_trip(rows: list[dict[str, object]]) -> None:
     text = "\n".join(json.dumps(row) for row in rows)
     assert json_lines(Path("a.jsonl"), text) == rows
+
+
+def test_a_packed_file_that_is_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "ALLOWANCE", 1000)
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"text,label\n" + b"a,b\n" * 1_000_000))
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"unpacks to more than 50 times its size.*unpack it and drop the \.gz"):
+        read_table(path)
+    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    tracemalloc.stop()
+
+
+def test_a_header_of_100000_columns_is_read_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{n}" for n in range(100_000)) + "\n" + ",".join("1" * 100_000) + "\n")
+    started = time.process_time()
+    assert len(read_table(path).columns) == 100_000
+    assert time.process_time() - started < 5
+    path.write_text(",".join(f"c{n}" for n in range(100_000)) + ",c7\n1\n")
+    with pytest.raises(InputError, match="the column 'c7' twice"):
+        read_table(path)
+
+
+def test_rows_that_each_name_another_column_are_refused_before_they_fill_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(f'{{"text": "a", "k{n}": 1}}' for n in range(10_000)))
+    with pytest.raises(InputError, match=r"10,000 rows of 10,001 columns, and 50,000,000 cells are the most"):
+        read_table(path)
+
+
+def test_parquet_that_claims_a_world_of_rows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": pa.nulls(60_000_000, pa.string())}), path)
+    assert path.stat().st_size < 1_000_000
+    with pytest.raises(InputError, match="60,000,000 rows of 1 columns"):
+        read_table(path)
+
+
+def test_memory_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MEMORY", 50 << 20)
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"text,label\n" + b"a,b\n" * 3_000_000)
+    with pytest.raises(InputError, match="takes more than 0 GB of memory to read: give a part of it"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("name", ["zlib", "base64", "undefined", "a\0b", "x" * 1000])
+def test_what_is_no_encoding_of_texts_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(CSV)
+    with pytest.raises(InputError, match="No encoding is called"):
+        read_table(path, name)

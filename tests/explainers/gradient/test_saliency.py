@@ -165,7 +165,7 @@ def test_scores_come_without_a_graph_and_leave_none_in_the_model(name):
         ("integrated_gradients(n_steps=0)", "n_steps=0 must be at least 1"),
         ("smooth_grad(of='attention')", "No smoothed explainer is called 'attention'"),
         ("smooth_grad(nt_samples=0)", "nt_samples=0 must be at least 1"),
-        ("smooth_grad(stdevs=-1.0)", "stdevs=-1.0 must not be negative"),
+        ("smooth_grad(stdevs=-1.0)", "stdevs=-1.0 must be at least 0"),
         ("occlusion(output='logit')", r"output='logit' must be 'margin' \(log-odds\) or 'probability'"),
         ("deletion(output='logit')", "output='logit' must be"),
         ("lime(kernel_width=0.0)", "kernel_width=0.0 must be above 0"),

@@ -14,6 +14,7 @@ from tests.report.made_up import HOSTILE, write_run
 
 import attentest
 import attentest.explorer
+from attentest.explorer.server import explorer
 from attentest.explorer.serving import served
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -128,7 +129,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     ]
     about = {"study": "small", "title": "A <i>small</i> study", "paper": None, "cells": cells}
     (runs / "studies" / "small-0.json").write_text(json.dumps(about))
-    with served(runs) as address:
+    with served(explorer(runs)) as address:
         yield Site(address, runs, real, other, hostile)
 
 
@@ -138,3 +139,9 @@ def ready(page: Any, address: str) -> Any:
     page.wait_for_selector("#page:not([aria-busy])")
     assert page.locator(".failed").count() == 0, page.locator(".failed").first.inner_text()
     return page
+
+
+def quiet(page: Any, site: Site) -> None:
+    """Nothing complained, nothing was asked of anyone else."""
+    assert page.complaints == []
+    assert [url for url in page.requests if not url.startswith((site.address, "data:"))] == []

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tests.explorer.pages.conftest import Site, ready
+from tests.explorer.pages.conftest import Site, quiet, ready
 
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.presentation.calibrated import calibrated
@@ -56,12 +56,6 @@ def weighted(text: dict[str, Any], place: int, value: float) -> np.ndarray:
     weights = own * (1 - value) / (own.sum() - own[place])
     weights[place] = value
     return weights
-
-
-def quiet(page: Any, site: Site) -> None:
-    """Nothing complained, nothing was asked of anyone else."""
-    assert page.complaints == []
-    assert [url for url in page.requests if not url.startswith((site.address, "data:"))] == []
 
 
 def test_from_home_to_a_plot_to_a_text_to_a_weight(window: Callable[..., Any], site: Site) -> None:
@@ -160,29 +154,6 @@ def test_a_link_shows_the_same_in_another_browser(window: Callable[..., Any], si
     assert again.locator(".bar").evaluate_all(weights) == page.locator(".bar").evaluate_all(weights)
 
 
-def test_texts_chosen_in_a_plot_are_listed_and_marked_everywhere(window: Callable[..., Any], site: Site) -> None:
-    page = ready(window(), f"{site.address}/runs/{site.real.name}")
-    drawing = page.locator("[data-plot=attention] svg")
-    drawing.scroll_into_view_if_needed()
-    box = drawing.bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.14, box["y"] + 6)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.98, box["y"] + box["height"] * 0.5, steps=6)
-    page.mouse.up()
-    page.locator("#how-many", has_text="chosen").wait_for()
-    chosen = page.locator("[data-plot=attention] .point.in").count()
-    assert chosen > 0
-    assert page.locator("#how-many").inner_text().startswith(f"{chosen} of")
-    assert page.locator("[data-plot=uniform] .point.in").count() == chosen
-    again = ready(window(), page.evaluate("location.href"))
-    again.locator("#how-many", has_text="chosen").wait_for()
-    assert again.locator("[data-plot=attention] .point.in").count() == chosen
-    again.get_by_role("button", name="all texts").click()
-    again.locator("#how-many", has_not_text="chosen").wait_for()
-    assert again.locator(".point.in").count() == 0
-    quiet(page, site)
-
-
 def test_ones_own_text_and_a_word_taken_out(window: Callable[..., Any], site: Site) -> None:
     page = ready(window(), f"{site.address}/runs/{site.real.name}")
     page.get_by_label("Your own text").fill("it was <b>good</b> w1 good")
@@ -271,6 +242,17 @@ def test_a_study_is_a_grid_whose_pictures_are_doors(window: Callable[..., Any], 
     assert again.get_by_label("Experiment").input_value() == "uniform"
     again.locator("a.multiple").nth(1).click()
     again.wait_for_url(f"**/runs/{site.other.name}")
+    quiet(page, site)
+
+
+def test_the_first_page_shows_the_grid_of_a_study(window: Callable[..., Any], site: Site) -> None:
+    page = ready(window(), f"{site.address}/?experiment=uniform")
+    page.locator("#grid .multiple .point").first.wait_for()
+    assert page.locator("#grid h3").inner_text() == "A <i>small</i> study"
+    page.get_by_label("Experiment").select_option("attention")
+    page.wait_for_url("**/?experiment=attention")
+    page.locator("#grid a.multiple").nth(1).click()
+    page.wait_for_url(f"**/runs/{site.other.name}")
     quiet(page, site)
 
 

@@ -10,10 +10,12 @@ import httpx
 import pytest
 from tests.conftest import made_up_corpus
 from tests.explorer.pages.conftest import ready
+from tests.explorer.pages.test_access import reach_every_control
 from tests.explorer.pages.test_flow import shown
 from tests.support.pairs import made_up_questions
 from tests.support.pretrained import tiny, tokenizer_of
 
+from attentest.explorer.server import explorer
 from attentest.explorer.serving import served
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.runs.describe import describe_run
@@ -31,7 +33,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(root: Path) -> Iterator[str]:
-    with served(root) as found:
+    with served(explorer(root)) as found:
         yield found
 
 
@@ -72,7 +74,10 @@ def test_a_translation_is_a_matrix_whose_rows_open(window: Callable[..., Any], a
     rows = page.locator(".matrix tbody tr")
     assert rows.count() == len(text["matrix"]["target"])
     assert rows.first.locator("td").count() == len(text["matrix"]["source"])
+    heights = rows.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")
     assert page.locator(".matrix tr.chosen").count() == 1
+    assert max(heights) - min(heights) <= 1
+    reach_every_control(page)
     rows.nth(0).get_by_role("button").click()
     page.wait_for_url(f"**/texts/{text['matrix']['rows'][0]}*")
     page.wait_for_selector(".editor .bar")
@@ -93,6 +98,7 @@ def test_a_checkpoint_opens_every_head_and_is_edited_there(
     grid = httpx.get(f"{address}{at}/texts/1/heads.json").json()
     sites = [head["site"] for layer in grid["layers"] for head in layer["heads"]]
     assert [head.get_attribute("data-site") for head in page.locator(".head").all()] == sites
+    reach_every_control(page)
     page.locator(".head").nth(1).click()
     page.get_by_role("button", name="edit the weights here").click()
     page.get_by_text(f"Read at {sites[1]}").wait_for()

@@ -14,6 +14,7 @@ from tests.explorer.pages.conftest import STATIC
 from tests.report.made_up import HOSTILE
 
 import attentest.report
+from attentest.explorer.data.selection import CORNERS, inside
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.presentation.text import visible_token
 
@@ -183,3 +184,54 @@ CONTRAST = """async ([colour]) => {
 def test_words_can_be_read_on_the_darkest_shade(modules: Callable[..., Any], colours: str) -> None:
     page = modules(colours=colours)
     assert min(page.evaluate(CONTRAST, [colours])) >= 4.5
+
+
+LASSO = """async ([name, given]) => {
+  const lasso = await import("/static/lasso.js");
+  return typeof lasso[name] === "function" ? lasso[name](...given) : lasso[name];
+}"""
+
+
+def test_the_browser_and_the_server_find_the_same_points_inside(modules: Callable[..., Any]) -> None:
+    page, draw = modules(), np.random.default_rng(5)
+    corners = draw.uniform(-1, 1, (20, 2)).round(2)
+    points = draw.uniform(-1.1, 1.1, (400, 2)).round(2)  # some lie on the line
+    code = """async ([loop, points]) => {
+      const { holds } = await import("/static/lasso.js");
+      return points.map(([x, y]) => holds({ loop }, x, y));
+    }"""
+    assert page.evaluate(code, [corners.tolist(), points.tolist()]) == inside(corners, *points.T).tolist()
+    assert page.evaluate(LASSO, ["CORNERS", []]) == CORNERS
+
+
+def test_a_drawn_line_keeps_its_shape_with_few_corners(modules: Callable[..., Any]) -> None:
+    page, draw = modules(), np.random.default_rng(6)
+    angle = np.linspace(0, 2 * np.pi, 700)
+    line = np.stack([150 + 90 * np.cos(angle), 120 + 60 * np.sin(3 * angle)], -1) + draw.normal(
+        scale=0.4, size=(700, 2)
+    )
+    kept = np.array(page.evaluate(LASSO, ["simplified", [line.tolist()]]))
+    assert 12 < len(kept) <= CORNERS
+    ends = np.stack([kept[:-1], kept[1:]], 1)
+    along = ends[:, 1] - ends[:, 0]
+    share = np.clip(((line[:, None] - ends[:, 0]) * along).sum(-1) / (along**2).sum(-1), 0, 1)
+    far = np.linalg.norm(line[:, None] - ends[:, 0] - share[..., None] * along, axis=-1).min(-1)
+    assert far.max() < 4
+    straight = [[float(i), 2.0 * i] for i in range(50)]
+    assert page.evaluate(LASSO, ["simplified", [straight]]) == [straight[0], straight[-1]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a:0,1,0,1", "a:-1.5,1,0,0.25", "a:loop:0,0,1,0,1,1", "a:loop:0.1,0.2,0.3,-0.4,5,6,7,8"],
+)
+def test_a_selection_is_read_as_it_was_written(modules: Callable[..., Any], text: str) -> None:
+    page = modules()
+    assert page.evaluate(LASSO, ["writtenChoice", [page.evaluate(LASSO, ["parsedChoice", [text]])]]) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "a:", "a:0,1,0", "a:0,1,0,x", "a:loop:0,1,2", "a:ring:0,1,0,1,2,3", ":0,1,0,1"]
+)
+def test_what_is_no_selection_is_none(modules: Callable[..., Any], text: str) -> None:
+    assert modules().evaluate(LASSO, ["parsedChoice", [text]]) is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -101,8 +103,40 @@ def test_latex_sees_no_command_in_a_cell(text: str) -> None:
     made = latex_of(["head"], [[text]], text, "x")
     plain = made.replace(escaped(text), "")
     assert plain == latex_of(["head"], [[""]], "", "x") or len(text) > 40
-    without = re.sub(r"\\[{}$&%#_]|\\[a-zA-Z]+(\{\})?|\$\\?[a-z-]+\$|~", "", escaped(text))
+    without = re.sub(r"^\{\}|\\[{}$&%#_]|\\[a-zA-Z]+(\{\})?|\$\\?[a-z-]+\$|~", "", escaped(text))
     assert not set(without) & set("\\{}$&%#_^")
+
+
+FOREIGN = "[bold] مرحبا 漢字 🙂 ρ Ω ŷ é ñ ß – “x” ‹U+0000› ð ¤ ǆ"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed (texlive-latex-recommended)")
+def test_every_table_is_set_by_the_oldest_engine(hostile_run: RunFolder, tmp_path: Path) -> None:
+    export_run(hostile_run, tmp_path / "out")
+    tables = [file.read_text("utf-8") for file in sorted((tmp_path / "out" / "tables").glob("*.tex"))]
+    tables.append(latex_of(["one", FOREIGN], [[text, 1.0] for text in (*HOSTILE, FOREIGN)], FOREIGN, "x"))
+    needs = r"\documentclass{article}\usepackage{array,booktabs,longtable,pdflscape}"
+    pages = "\n\\clearpage\n".join(tables)
+    (tmp_path / "all.tex").write_text(f"{needs}\\begin{{document}}\n{pages}\n\\end{{document}}")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert made.returncode == 0, made.stdout.decode("utf-8", "replace")[-2000:]
+
+
+def test_signs_that_an_old_engine_lacks_are_left_to_newer_ones() -> None:
+    assert escaped("a ρ 漢 é") == r"a $\rho$ \ifdefined\Umathchar 漢\else \textless{}U+6F22\textgreater{}\fi{} é"
+
+
+def test_a_wide_table_is_turned_and_a_long_one_runs_over_pages() -> None:
+    narrow = latex_of(["a", "b"], [["x", 1.0]] * 5, "few", "x")
+    assert "landscape" not in narrow
+    assert "longtable}{" not in narrow
+    wide = latex_of([f"column {i}" for i in range(12)], [["some words"] * 12] * 60, "many", "x")
+    assert wide.index("landscape}") < wide.index("longtable}{llllllllllll}")
+    told = latex_of(["a", "b"], [["words " * 80, "x"]] * 20, "prose", "x")
+    assert "longtable}{>{" in told
 
 
 def test_a_spreadsheet_computes_nothing() -> None:

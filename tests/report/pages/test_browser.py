@@ -154,3 +154,15 @@ def test_hostile_tokens_and_names_are_text(window: Any, hostile_report: Path) ->
     for token in (HOSTILE[0], HOSTILE[1], "‹U+202E›evil‹U+202C›", "[bold red]markup[/]"):
         assert token in text
     assert "owned" not in window.title()
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_serious(window: Any, report: Path) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    unfolded(window, report)
+    serious = [
+        (rule["id"], [node["html"][:200] for node in rule["nodes"]][:3])
+        for rule in axe.Axe().run(window, context={"exclude": [["svg"]]}).response["violations"]
+        if rule["impact"] in ("serious", "critical")
+    ]
+    assert serious == []

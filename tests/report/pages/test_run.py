@@ -230,7 +230,8 @@ def test_the_particulars_hold_every_field_and_file(run: RunFolder, report: Path)
     outline = Outline(report.read_text("utf-8"))
     for words in ("5f2c9a0d41b7e836", "3 rows without text", "1 row with an unknown label", "bilstm", run.path.name):
         assert words in outline.text
-    for name, about in run.record["finished"].items():
+    finished = {name: about for name, about in run.record["finished"].items() if name != report.name}
+    for name, about in finished.items():
         assert name in outline.text
         assert about["sha256"][:16] in outline.text
 

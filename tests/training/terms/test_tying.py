@@ -67,5 +67,5 @@ def test_states_of_another_size_are_refused_in_one_line(encoder):
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("inf"), float("nan")])
 @pytest.mark.parametrize("name", list(TERMS))
 def test_a_weight_that_is_no_positive_number_is_refused(name, weight):
-    with pytest.raises(InputError, match=f"Loss term '{name}': weight="):
+    with pytest.raises(InputError, match=f"{name}: weight="):
         TERMS[name](weight=weight)

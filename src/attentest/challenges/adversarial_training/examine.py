@@ -24,6 +24,7 @@ from attentest.challenges.challenge import (
 from attentest.challenges.companions import Against, Companion
 from attentest.errors import InputError
 from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.parameters import Several, Within
 from attentest.store.findings import Measure
 
 __all__ = ["AdversarialTraining"]
@@ -60,13 +61,15 @@ class AdversarialTraining(Challenge):
     weights: Annotated[
         tuple[float | int, ...],
         "Every λ, in the order of the curve: what attending elsewhere is worth, in units of TVD.",
+        Several(),
+        Within(0, 1e9),
     ] = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.1)
     divergence: Annotated[
         str,
         "`kl`: KL(α′ ‖ α), as in Wiegreffe & Pinter 2019. `jsd`: Jensen–Shannon divergence in nats, as in Tutek & "
         "Šnajder 2020.",
     ] = "kl"
-    seeds: Annotated[int, "Adversaries of every λ; measures are means over them."] = 1
+    seeds: Annotated[int, "Adversaries of every λ; measures are means over them.", Within(1, 100)] = 1
     start: Annotated[
         str,
         "`fresh`: every adversary begins from new weights. `previous`: from the adversary of the λ before; its "
@@ -79,14 +82,11 @@ class AdversarialTraining(Challenge):
     ] = "dev"
 
     def __post_init__(self) -> None:
-        if not self.weights or not all(isinstance(weight, int | float) for weight in self.weights):
-            raise InputError(f"adversarial_training: weights={self.weights} must be one number or more, as (0.0, 0.1).")
+        super().__post_init__()
         # Written in one way, so that equal challenges have the same name.
         object.__setattr__(self, "weights", tuple(float(weight) for weight in self.weights))
         if len(set(self.labels)) < len(self.weights):
             raise InputError(f"adversarial_training: weights={self.weights} must name each λ once.")
-        if self.seeds < 1:
-            raise InputError(f"adversarial_training: seeds={self.seeds} must be at least 1.")
         if self.start not in STARTS:
             raise InputError(f"adversarial_training: start={self.start!r} must be one of {', '.join(STARTS)}.")
         for weight in self.weights:

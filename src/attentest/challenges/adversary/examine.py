@@ -26,6 +26,7 @@ from attentest.measures.adversary.search import Searched, relaxed_search, relaxe
 from attentest.measures.adversary.strongest import unconstrained_divergence
 from attentest.measures.chance import normals
 from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.parameters import SHARE, Within
 from attentest.store.findings import Measure
 
 __all__ = ["Adversary"]
@@ -47,24 +48,18 @@ class Adversary(Challenge):
     name: ClassVar[str] = "adversary"
     question: ClassVar[str] = "Is there a different attention with the same prediction?"
     reference: ClassVar[str] = "Jain & Wallace 2019, section 4.2.2"
-    epsilon: Annotated[float, "How far the prediction may move (total variation distance)."] = 0.01
+    epsilon: Annotated[float, "How far the prediction may move (total variation distance).", SHARE] = 0.01
     search: Annotated[
         bool, "Run the paper's relaxed search too. Without it the audit is faster; without an affine head it is needed."
     ] = True
-    k: Annotated[int, "Attentions the search looks for at once."] = 5
-    penalty: Annotated[float, "The search's λ: the price of leaving ε."] = 500.0
-    rate: Annotated[float, "The search's step size (Adam)."] = 0.01
-    steps: Annotated[int, "The search's steps."] = 500
-    noise: Annotated[float, "Spread of the logits the search starts from."] = 3.0
+    k: Annotated[int, "Attentions the search looks for at once.", Within(1, 1000)] = 5
+    penalty: Annotated[float, "The search's λ: the price of leaving ε.", Within(0, 1e9)] = 500.0
+    rate: Annotated[float, "The search's step size (Adam).", Within(0, 100, without=(0,))] = 0.01
+    steps: Annotated[int, "The search's steps.", Within(1, 100_000)] = 500
+    noise: Annotated[float, "Spread of the logits the search starts from.", Within(0, 1000)] = 3.0
     per_token: Annotated[
         bool, "Keep the adversarial attention of every token, not only how far it lies from the model's."
     ] = True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.epsilon < 1:
-            raise InputError(f"adversary: epsilon={self.epsilon} must lie between 0 and 1.")
-        if self.k < 1 or self.steps < 1:
-            raise InputError(f"adversary: k={self.k} and steps={self.steps} must be at least 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

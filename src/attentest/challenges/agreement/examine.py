@@ -14,6 +14,7 @@ from attentest.errors import InputError
 from attentest.measures.capture import captured
 from attentest.measures.rank import kendall, rank_biased_overlap, spearman, top_k_overlap
 from attentest.measures.rounding import SILENT, moves
+from attentest.parameters import SHARE, Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -39,6 +40,7 @@ class Agreement(Challenge):
     pairs: Annotated[
         tuple[str, ...],
         "Pairs of explainers, with `~` between them; in `a~b`, the top tokens of `a` capture the scores of `b`.",
+        Several(),
     ] = (
         "attention~gradient",
         "attention~leave_one_out",
@@ -50,20 +52,18 @@ class Agreement(Challenge):
         "state_erasure~leave_one_out",
     )
     k: Annotated[
-        int, "How many top tokens capture (at most half of the text's), and how many the overlap compares."
+        int,
+        "How many top tokens capture (at most half of the text's), and how many the overlap compares.",
+        Within(1, 1000),
     ] = 3
-    persistence: Annotated[float, "Rank-biased overlap's *p*: how far down the ranking it looks."] = 0.9
-    level: Annotated[float, "A τ is called significant when its p-value is at most this."] = 0.05
+    persistence: Annotated[float, "Rank-biased overlap's *p*: how far down the ranking it looks.", SHARE] = 0.9
+    level: Annotated[float, "A τ is called significant when its p-value is at most this.", SHARE] = 0.05
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for pair in self.pairs:
             if pair.count("~") != 1:
                 raise InputError(f"Pair {pair!r} must name two explainers with ~ between, as attention~gradient.")
-        if self.k < 1:
-            raise InputError(f"agreement: k={self.k} must be at least 1.")
-        for name in ("persistence", "level"):
-            if not 0 < getattr(self, name) < 1:
-                raise InputError(f"agreement: {name}={getattr(self, name)} must lie between 0 and 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

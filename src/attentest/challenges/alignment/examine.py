@@ -16,6 +16,7 @@ from attentest.data.vocabulary import END
 from attentest.explainers import EXPLAINERS
 from attentest.models.capabilities import Generates
 from attentest.models.subject import Subject
+from attentest.parameters import Several
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -54,7 +55,7 @@ class Alignment(Challenge):
     reference: ClassVar[str] = "Och & Ney 2003; links of Pruthi et al. 2020"
     needs: ClassVar[tuple[type, ...]] = (Generates,)
     explainers: Annotated[
-        tuple[str, ...], "The explainers whose highest score proposes the link; `random` is the lower bound."
+        tuple[str, ...], "The explainers whose highest score proposes the link; `random` is the lower bound.", Several()
     ] = ("attention", "gradient", "random")
     per_token: Annotated[
         bool, "Keep words, links and scores too; without them a run is small, but no page can show a sentence."

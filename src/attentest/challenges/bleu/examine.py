@@ -20,9 +20,10 @@ from attentest.measures.bleu import sentence_counts, signature
 from attentest.measures.chance import permutations, uniforms
 from attentest.models.capabilities import Generates
 from attentest.models.networks.beam import Weigh, Written
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
-__all__ = ["Bleu", "References", "check_search", "other_weights"]
+__all__ = ["Bleu", "References", "check_tokenize", "other_weights"]
 
 OWN = "own"
 #: Put in the place of its own weights at every step of writing; all else that it learnt stays.
@@ -105,9 +106,11 @@ class Bleu(Challenge):
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1; Post 2018 (sacrebleu)"
     of_texts: ClassVar[bool] = True
     needs: ClassVar[tuple[type, ...]] = (Generates,)
-    beam: Annotated[int, "Candidates that are kept while a text is written."] = 5
+    beam: Annotated[int, "Candidates that are kept while a text is written.", Within(1, 100)] = 5
     draws: Annotated[
-        int, "How often random and permuted weights are drawn for each text; BLEU is then of all draws together."
+        int,
+        "How often random and permuted weights are drawn for each text; BLEU is then of all draws together.",
+        Within(1, 1000),
     ] = 1
     trained: Annotated[
         bool, "Compare with models trained with uniform and with random weights too; they are trained first."
@@ -119,7 +122,8 @@ class Bleu(Challenge):
     ] = "auto"
 
     def __post_init__(self) -> None:
-        check_search(self.name, self.beam, self.draws, self.tokenize)
+        super().__post_init__()
+        check_tokenize(self.name, self.tokenize)
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -171,11 +175,8 @@ class Bleu(Challenge):
                 yield weights, draw, subject.translate(target.text, target.keys, beam=self.beam, weigh=weigh)
 
 
-def check_search(name: str, beam: int, draws: int, tokenize: str) -> None:
-    """Refuse parameters of a challenge of this name that no text can be written and compared with."""
-    for parameter, value in (("beam", beam), ("draws", draws)):
-        if value < 1:
-            raise InputError(f"{name}: {parameter}={value} must be at least 1.")
+def check_tokenize(name: str, tokenize: str) -> None:
+    """Refuse a way of cutting texts that sacrebleu does not have."""
     if tokenize not in TOKENIZE:
         raise InputError(f"{name}: tokenize={tokenize!r} must be one of {', '.join(TOKENIZE)}.")
 

@@ -26,6 +26,7 @@ from attentest.explainers.perturbation.leave_one_out import LeaveOneOut
 from attentest.measures.chance import uniforms
 from attentest.models.copies import copies
 from attentest.models.subject import Reading
+from attentest.parameters import Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
 
@@ -107,24 +108,24 @@ class Certificates(Challenge):
     name: ClassVar[str] = "certificates"
     question: ClassVar[str] = "Are the explainers' scores what they claim to be?"
     reference: ClassVar[str] = "Sundararajan et al. 2017 (completeness); Bach et al. 2015 (conservation)"
-    explainers: Annotated[tuple[str, ...], "The explainers that are checked; by default those of `faithfulness`."] = (
-        Faithfulness.explainers
-    )
-    share: Annotated[float, "The share of the texts that are explained again and deleted from word by word."] = 0.1
-    sample: Annotated[int, "About how many texts that is at most."] = 20
-    words: Annotated[int, "At most so many words of such a text, evenly spread, are taken out one by one."] = 25
+    explainers: Annotated[
+        tuple[str, ...], "The explainers that are checked; by default those of `faithfulness`.", Several()
+    ] = Faithfulness.explainers
+    share: Annotated[
+        float,
+        "The share of the texts that are explained again and deleted from word by word.",
+        Within(0, 1, without=(0,)),
+    ] = 0.1
+    sample: Annotated[int, "About how many texts that is at most.", Within(1, 1_000_000)] = 20
+    words: Annotated[
+        int, "At most so many words of such a text, evenly spread, are taken out one by one.", Within(1, 100_000)
+    ] = 25
 
     def __post_init__(self) -> None:
-        if not self.explainers:
-            raise InputError("certificates: explainers=() must name at least one, as ('attention', 'lrp').")
+        super().__post_init__()
         for explainer in self.explainers:
             if isinstance(EXPLAINERS.parse(explainer), Oracle):
                 raise InputError(f"certificates: explainer {explainer!r} repeats the marks: there is nothing to check.")
-        if not 0 < self.share <= 1:
-            raise InputError(f"certificates: share={self.share} must be above 0 and no more than 1.")
-        for name in ("sample", "words"):
-            if getattr(self, name) < 1:
-                raise InputError(f"certificates: {name}={getattr(self, name)} must be at least 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

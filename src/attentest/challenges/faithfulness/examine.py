@@ -19,6 +19,7 @@ from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.erasure import Known, check_erasure, erased
 from attentest.measures.chance import uniforms
+from attentest.parameters import SHARE, Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
 
@@ -82,7 +83,7 @@ class Faithfulness(Challenge):
     name: ClassVar[str] = "faithfulness"
     question: ClassVar[str] = "Does the prediction change without the top words of attention, or of saliency?"
     reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER); Edin et al. 2025 (Normalized AOPC)"
-    explainers: Annotated[tuple[str, ...], "The explainers whose top tokens are erased."] = (
+    explainers: Annotated[tuple[str, ...], "The explainers whose top tokens are erased.", Several()] = (
         "attention",
         "gradient",
         "gradient_norm",
@@ -97,38 +98,39 @@ class Faithfulness(Challenge):
         "Ways of erasing: `delete` the tokens and encode again; put the unknown word (`mask`), zeros (`zero`) or "
         "the mean embedding (`mean`) in their place; or only take their attention away (`zero_attention`), which "
         "asks about states.",
+        Several(),
     ] = ("delete",)
-    bins: Annotated[tuple[float, ...], "Shares of the text that are erased, rounded up to tokens; ERASER's."] = (
+    bins: Annotated[
+        tuple[float, ...], "Shares of the text that are erased, rounded up to tokens; ERASER's.", Several(), SHARE
+    ] = (
         0.01,
         0.05,
         0.1,
         0.2,
         0.5,
     )
-    flip_bins: Annotated[tuple[float, ...], "More shares at which it is looked whether the decision has turned."] = (
+    flip_bins: Annotated[
+        tuple[float, ...], "More shares at which it is looked whether the decision has turned.", Several(0), SHARE
+    ] = (
         0.3,
         0.75,
         0.9,
     )
-    draws: Annotated[int, "Random orders."] = 3
+    draws: Annotated[int, "Random orders.", Within(1, 1000)] = 3
     candidates: Annotated[
         int,
         "Tokens that each guide of the search for limits names at every bin; more find wider limits, and take longer.",
+        Within(1, 1000),
     ] = 2
 
     def __post_init__(self) -> None:
-        for name in ("explainers", "erasures", "bins"):
-            if not getattr(self, name):
-                raise InputError(f"faithfulness: {name}=() must name at least one.")
+        super().__post_init__()
         for mode in self.erasures:
             check_erasure(mode)
         for name in ("bins", "flip_bins"):
             given = getattr(self, name)
-            if not all(0 < share < 1 for share in given) or list(given) != sorted(set(given)):
+            if list(given) != sorted(set(given)):
                 raise InputError(f"faithfulness: {name}={given} must rise from above 0 to below 1.")
-        for name in ("draws", "candidates"):
-            if getattr(self, name) < 1:
-                raise InputError(f"faithfulness: {name}={getattr(self, name)} must be at least 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

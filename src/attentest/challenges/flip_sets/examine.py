@@ -27,6 +27,7 @@ from attentest.measures.flip_sets import (
 )
 from attentest.measures.packing import ordinals
 from attentest.measures.rounding import SINGLE
+from attentest.parameters import Within
 from attentest.store.findings import Measure, Statistic
 
 __all__ = ["RANDOM", "SCORED", "SMALLEST", "FlipSets"]
@@ -75,7 +76,7 @@ class FlipSets(Challenge):
     name: ClassVar[str] = "flip_sets"
     question: ClassVar[str] = "How many weights must be removed before the decision flips, and how many at the least?"
     reference: ClassVar[str] = "Serrano & Smith 2019, section 5; Mohankumar et al. 2020 for texts that never flip"
-    draws: Annotated[int, "Random orders of each text."] = 5
+    draws: Annotated[int, "Random orders of each text.", Within(1, 1000)] = 5
     bias: Annotated[
         str,
         "`unfolded`: the gradient leaves out the head's bias, as in the paper. `folded`: every weight carries its "
@@ -88,8 +89,7 @@ class FlipSets(Challenge):
     ] = "undecided"
 
     def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise InputError(f"flip_sets: draws={self.draws} must be at least 1.")
+        super().__post_init__()
         for name, known in (("bias", BIASES), ("emptied", EMPTIED)):
             if getattr(self, name) not in known:
                 raise InputError(f"flip_sets: {name}={getattr(self, name)!r} must be one of {', '.join(known)}.")

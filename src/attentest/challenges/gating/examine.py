@@ -14,7 +14,7 @@ from torch import Tensor
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
 from attentest.challenges.rereading import reread
 from attentest.data.batches import Batch, Sequences
-from attentest.measures.chance import permutations, uniforms
+from attentest.measures.chance import another, permutations, uniforms
 from attentest.measures.divergence import jensen_shannon
 from attentest.measures.packing import ordinals, positions
 from attentest.models.capabilities import Attends, required
@@ -154,7 +154,7 @@ def other_query(examination: Examination) -> OtherQuery | None:
         step = batch.target.step
         count = torch.bincount(batch.target.of)[batch.target.of]
         # The steps of a sentence follow one another.
-        donors = torch.arange(len(batch), device=step.device) - step + _another(drawn, count, step)
+        donors = torch.arange(len(batch), device=step.device) - step + another(drawn, count, step)
         return OtherQuery(replace(batch[donors], keys=batch.keys), (count < 2).cpu().numpy(), never)
     own = required(Attends, examination.subject, Gating.name).texts_are_queries
     if batch.second is None and not own:
@@ -162,21 +162,13 @@ def other_query(examination: Examination) -> OtherQuery | None:
     texts = len(batch) if examination.texts is None else examination.texts
     if examination.donors is None or texts < 2:
         return OtherQuery(batch, ~never, never)
-    rows = _another(drawn, torch.full_like(batch.rows, texts), batch.rows)
+    rows = another(drawn, torch.full_like(batch.rows, texts), batch.rows)
     others = examination.donors(rows.cpu().numpy()).to(batch.rows.device)
     if own:
         return OtherQuery(replace(others, keys=batch.keys), never, _same(batch.text, others.text).cpu().numpy())
     assert batch.second is not None
     assert others.second is not None
     return OtherQuery(replace(batch, second=others.second), never, _same(batch.second, others.second).cpu().numpy())
-
-
-def _another(
-    drawn: Float[Tensor, " *shape"], count: Int[Tensor, " *shape"], own: Int[Tensor, " *shape"]
-) -> Int[Tensor, " *shape"]:
-    """One of 0 … count − 1 that is not one's own; one's own where there is no other."""
-    found = (drawn * (count - 1)).long()
-    return torch.where(count > 1, found + (found >= own).long(), own)
 
 
 def _same(one: Sequences, other: Sequences) -> Bool[Tensor, " batch"]:
@@ -193,7 +185,7 @@ def swapped_states(
     count, place = mask.sum(-1, keepdim=True), ordinals(mask)
     kept = mask & (place.gather(-1, permutations(keys, 1, mask, seed, "gating/kept")[:, 0]) < (count + 1) // 2)
     drawn = uniforms(keys, 1, mask.shape[1], seed, "gating/source", mask)[:, 0]
-    other = _another(drawn, count.expand_as(place), place).clamp(max=mask.shape[1] - 1)
+    other = another(drawn, count.expand_as(place), place).clamp(max=mask.shape[1] - 1)
     here = torch.arange(mask.shape[1], device=mask.device).expand_as(place)
     return kept, torch.where(mask & ~kept, positions(mask).gather(-1, other), here)
 

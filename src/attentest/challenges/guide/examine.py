@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from attentest.challenges.challenge import Challenge, Examination, classes, flags, numbers, reasons
 from attentest.challenges.companions import SUBJECT, Against, Companion
-from attentest.errors import InputError
 from attentest.models.parts.encoders import Average
+from attentest.parameters import Within
 from attentest.registry import text_of
 from attentest.store.findings import Measure
 
@@ -39,15 +39,16 @@ class Guide(Challenge):
     question: ClassVar[str] = "Do the weights help a model that sees each word in isolation?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.4"
     of_classifiers: ClassVar[bool] = True
-    hidden: Annotated[int, "Units of the layer that reads every word by itself."] = 128
+    hidden: Annotated[int, "Units of the layer that reads every word by itself.", Within(1, 65_536)] = 128
     weight: Annotated[
-        float, "λ of the adversary: what attending elsewhere is worth to it. See `adversarial_training`."
+        float,
+        "λ of the adversary: what attending elsewhere is worth to it. See `adversarial_training`.",
+        Within(0, 1e9),
     ] = 0.01
     divergence: Annotated[str, "The adversary's measure of being elsewhere: `kl` or `jsd`."] = "kl"
 
     def __post_init__(self) -> None:
-        if self.hidden < 1:
-            raise InputError(f"guide: hidden={self.hidden} must be at least 1.")
+        super().__post_init__()
         Against(self.weight, self.divergence)
 
     @property

@@ -47,6 +47,7 @@ class Heads(Challenge):
     ] = "uniform"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.replacement not in REPLACEMENTS:
             raise InputError(f"heads: replacement={self.replacement!r} must be one of {', '.join(REPLACEMENTS)}.")
 

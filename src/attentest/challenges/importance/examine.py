@@ -18,6 +18,7 @@ from attentest.explainers.exchanged_states import exchanged_states
 from attentest.explainers.perturbation.drops import output_of
 from attentest.measures.capture import deciding, held_share
 from attentest.measures.chance import uniforms
+from attentest.parameters import SHARE, Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -52,34 +53,31 @@ class Importance(Challenge):
     name: ClassVar[str] = "importance"
     question: ClassVar[str] = "How much of what mattered do attention's top words hold?"
     reference: ClassVar[str] = "Shapley 1953; Castro et al. 2009; Štrumbelj & Kononenko 2010"
-    explainers: Annotated[tuple[str, ...], "The explainers whose top words are taken."] = ("attention",)
+    explainers: Annotated[tuple[str, ...], "The explainers whose top words are taken.", Several()] = ("attention",)
     erasures: Annotated[
         tuple[str, ...],
         "Ways in which words are taken out: `delete`, or the unknown word (`mask`), zeros (`zero`) or the mean "
         "embedding (`mean`) in their place, or a word that the corpus has after the same left neighbour (`draw`, "
         "another one in every order); `zero_attention` takes weights out; `states` exchanges states for those of "
         "unknown words, where a model's states can be.",
+        Several(),
     ] = ("delete", "mask", "states")
-    orders: Annotated[int, "Random orders in which words are put back; half of them are the others backwards."] = 16
-    players: Annotated[int, "Words of a text that are put back one by one, at most."] = 24
-    texts: Annotated[int, "Texts that are drawn to be judged; 0: all."] = 200
-    decides: Annotated[float, "A word decides if it mattered this share of what the most important one did."] = 0.1
+    orders: Annotated[
+        int, "Random orders in which words are put back; half of them are the others backwards.", Within(4, 4096)
+    ] = 16
+    players: Annotated[int, "Words of a text that are put back one by one, at most.", Within(2, 10_000)] = 24
+    texts: Annotated[int, "Texts that are drawn to be judged; 0: all.", Within(0, 10**9)] = 200
+    decides: Annotated[float, "A word decides if it mattered this share of what the most important one did.", SHARE] = (
+        0.1
+    )
 
     def __post_init__(self) -> None:
-        for name in ("explainers", "erasures"):
-            if not getattr(self, name):
-                raise InputError(f"importance: {name}=() must name at least one.")
+        super().__post_init__()
         for mode in self.erasures:
             if mode not in (STATES, DRAW):
                 check_erasure(mode)
-        if self.orders < 4 or self.orders % 4:
+        if self.orders % 4:
             raise InputError(f"importance: orders={self.orders} must be a multiple of 4.")
-        if self.players < 2:
-            raise InputError(f"importance: players={self.players} must be at least 2.")
-        if self.texts < 0:
-            raise InputError(f"importance: texts={self.texts} must be 0 (all) or more.")
-        if not 0 < self.decides < 1:
-            raise InputError(f"importance: decides={self.decides} must lie between 0 and 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

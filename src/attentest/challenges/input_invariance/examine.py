@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
@@ -18,6 +17,7 @@ from attentest.explainers.precomputed import Precomputed
 from attentest.measures.rank import spearman
 from attentest.models.subject import Reading
 from attentest.models.wrappers.shifted import Shifted, shifted
+from attentest.parameters import Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -37,7 +37,7 @@ class InputInvariance(Challenge):
     name: ClassVar[str] = "input_invariance"
     question: ClassVar[str] = "Do explanations stay the same when the embeddings' origin is moved and the model is not?"
     reference: ClassVar[str] = "Kindermans et al. 2019"
-    explainers: Annotated[tuple[str, ...], "The explainers that are asked twice."] = (
+    explainers: Annotated[tuple[str, ...], "The explainers that are asked twice.", Several()] = (
         "attention",
         "gradient",
         "gradient_norm",
@@ -47,23 +47,20 @@ class InputInvariance(Challenge):
         "occlusion",
         "leave_one_out",
     )
-    shift: Annotated[float, "What is added to every number of every embedding."] = 1.0
+    shift: Annotated[float, "What is added to every number of every embedding.", Within(-1e6, 1e6, without=(0,))] = 1.0
     tolerance: Annotated[
-        float, "Scores are the same when none changes by more than this share of the text's largest."
+        float,
+        "Scores are the same when none changes by more than this share of the text's largest.",
+        Within(0, 1e6, without=(0,)),
     ] = 0.01
 
     def __post_init__(self) -> None:
-        if not self.explainers:
-            raise InputError("input_invariance: explainers=() must name at least one.")
+        super().__post_init__()
         for explainer in self.explainers:
             if isinstance(EXPLAINERS.parse(explainer), Oracle | Precomputed):
                 raise InputError(
                     f"input_invariance: explainer {explainer!r} looks at no model: it cannot be asked again."
                 )
-        if not np.isfinite(self.shift) or self.shift == 0:
-            raise InputError(f"input_invariance: shift={self.shift} must be a number other than 0.")
-        if not self.tolerance > 0:
-            raise InputError(f"input_invariance: tolerance={self.tolerance} must be above 0.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from attentest.challenges.challenge import MANY, Challenge, Examination, distribution, flags, largest, numbers, ragged
 from attentest.explainers import EXPLAINERS
 from attentest.models.subject import Subject
+from attentest.parameters import Several
 from attentest.store.findings import Measure
 
 __all__ = ["Instances"]
@@ -26,7 +27,7 @@ class Instances(Challenge):
     name: ClassVar[str] = "instances"
     question: ClassVar[str] = "What does the model predict, and where does it attend?"
     reference: ClassVar[str] = "—"
-    explainers: Annotated[tuple[str, ...], "The explainers whose scores are kept."] = (
+    explainers: Annotated[tuple[str, ...], "The explainers whose scores are kept.", Several(0)] = (
         "gradient",
         "gradient_state",
         "leave_one_out",
@@ -40,6 +41,7 @@ class Instances(Challenge):
         tuple[str, ...],
         "Explainers of the second text of a pair, as `('gradient', 'leave_one_out')`; attention is always in their "
         "path.",
+        Several(0),
     ] = ()
 
     @property

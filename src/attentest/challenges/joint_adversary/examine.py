@@ -22,6 +22,7 @@ from attentest.models.huggingface.partial_forward.several_sites import SeveralSi
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.huggingface.site import Site, parse_site
 from attentest.models.subject import Subject
+from attentest.parameters import SHARE, Several, Within
 from attentest.store.findings import Measure
 
 __all__ = ["JointAdversary"]
@@ -68,27 +69,26 @@ class JointAdversary(Challenge):
     sites: Annotated[
         tuple[str, ...],
         "Which attentions, such as `('layer 3 head 2', 'layer 5')`. None named: every layer, at the output's row.",
+        Several(0, 10_000),
     ] = ()
-    epsilon: Annotated[float, "How far the prediction may move (total variation distance)."] = 0.01
+    epsilon: Annotated[float, "How far the prediction may move (total variation distance).", SHARE] = 0.01
     far: Annotated[
-        float, "The divergence that every site must exceed for a text to count as `far`; at most ln 2 ≈ 0.69."
+        float,
+        "The divergence that every site must exceed for a text to count as `far`; at most ln 2 ≈ 0.69.",
+        Within(0, 1),
     ] = 0.5
-    k: Annotated[int, "Searches of a text, side by side, each from other weights."] = 3
-    penalty: Annotated[float, "The search's λ: the price of leaving ε."] = 20.0
-    rate: Annotated[float, "The search's step size (Adam)."] = 0.3
+    k: Annotated[int, "Searches of a text, side by side, each from other weights.", Within(1, 1000)] = 3
+    penalty: Annotated[float, "The search's λ: the price of leaving ε.", Within(0, 1e9)] = 20.0
+    rate: Annotated[float, "The search's step size (Adam).", Within(0, 100, without=(0,))] = 0.3
     steps: Annotated[
-        int, "The search's steps. 0: no gradients; only the way towards each site's least word is tried."
+        int,
+        "The search's steps. 0: no gradients; only the way towards each site's least word is tried.",
+        Within(0, 100_000),
     ] = 50
-    noise: Annotated[float, "Spread of the logits the search starts from."] = 3.0
+    noise: Annotated[float, "Spread of the logits the search starts from.", Within(0, 1000)] = 3.0
     per_token: Annotated[
         bool, "Keep the adversarial attention of every token at every site, not only how far it lies from the model's."
     ] = True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.epsilon < 1:
-            raise InputError(f"joint_adversary: epsilon={self.epsilon} must lie between 0 and 1.")
-        if self.k < 1 or self.steps < 0:
-            raise InputError(f"joint_adversary: k={self.k} must be at least 1, and steps={self.steps} at least 0.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

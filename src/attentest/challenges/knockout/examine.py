@@ -22,6 +22,7 @@ from attentest.models.huggingface.partial_forward.edits import KnockedOut
 from attentest.models.huggingface.partial_forward.from_layer import FromLayer
 from attentest.models.huggingface.pretrained import Pretrained
 from attentest.models.subject import Subject
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["Knockout"]
@@ -74,18 +75,17 @@ class Knockout(Challenge):
         "passes on less.",
     ] = True
     own: Annotated[bool, "Whether the word's own rows still see it."] = False
-    k: Annotated[int, "How many of the top words `captured` counts, at most half of a text's."] = 3
+    k: Annotated[int, "How many of the top words `captured` counts, at most half of a text's.", Within(1, 1000)] = 3
     per_token: Annotated[bool, "Keep what knocking out every word does (`changes`), not only summaries."] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.kind not in KINDS:
             raise InputError(f"knockout: kind={self.kind!r} must be one of {', '.join(KINDS)}.")
         match = _LAYERS.fullmatch(self.layers)
         named = [int(number) for number in re.findall(r"\d+", self.layers)]
         if match is None or 0 in named or named != sorted(named):
             raise InputError(f"knockout: layers={self.layers!r} must be 'all', 'first 2', 'last 2', '3' or '3-5'.")
-        if self.k < 1:
-            raise InputError(f"knockout: k={self.k} must be at least 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

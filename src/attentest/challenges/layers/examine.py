@@ -17,6 +17,7 @@ from attentest.measures.divergence import total_variation
 from attentest.models.capabilities import Layered, required
 from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
+from attentest.parameters import Within
 from attentest.store.findings import Measure, Statistic
 
 __all__ = ["ENDS", "KINDS", "ONE_KEY", "LayerSet", "Layers", "of_kinds", "sets_of"]
@@ -81,13 +82,12 @@ class Layers(Challenge):
         "`permutation`: each row's weights shuffled among what it may see; `uniform`: even weights; `random`: drawn "
         "anew.",
     ] = "permutation"
-    draws: Annotated[int, "How often weights are drawn for each text."] = 1
+    draws: Annotated[int, "How often weights are drawn for each text.", Within(1, 1000)] = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.replacement not in REPLACEMENTS:
             raise InputError(f"layers: replacement={self.replacement!r} must be one of {', '.join(REPLACEMENTS)}.")
-        if self.draws < 1:
-            raise InputError(f"layers: draws={self.draws} must be at least 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import pyarrow as pa
 
-from attentest.challenges.bleu.examine import References, check_search
+from attentest.challenges.bleu.examine import References, check_tokenize
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.layers.examine import ENDS, LayerSet, of_kinds, sets_of
 from attentest.errors import InputError
@@ -17,6 +17,7 @@ from attentest.models.networks.beam import Written
 from attentest.models.parts.transformer_layers import KINDS
 from attentest.models.replaced import REPLACEMENTS, Replacement
 from attentest.models.subject import Subject
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["LayersBleu"]
@@ -46,14 +47,19 @@ class LayersBleu(Challenge):
         "`permutation`: each row's weights shuffled among what it may see; `uniform`: even weights; `random`: drawn "
         "anew.",
     ] = "permutation"
-    draws: Annotated[int, "How often weights are drawn for each text; BLEU is then of all draws together."] = 1
-    beam: Annotated[int, "Candidates that are kept while a text is written; 1 is the likeliest word at every step."] = 1
+    draws: Annotated[
+        int, "How often weights are drawn for each text; BLEU is then of all draws together.", Within(1, 1000)
+    ] = 1
+    beam: Annotated[
+        int, "Candidates that are kept while a text is written; 1 is the likeliest word at every step.", Within(1, 100)
+    ] = 1
     tokenize: Annotated[str, "How sacrebleu cuts texts, as in `bleu`."] = "auto"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.replacement not in REPLACEMENTS:
             raise InputError(f"layers_bleu: replacement={self.replacement!r} must be one of {', '.join(REPLACEMENTS)}.")
-        check_search(self.name, self.beam, self.draws, self.tokenize)
+        check_tokenize(self.name, self.tokenize)
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -15,6 +15,7 @@ from attentest.challenges.mutual_information.clusters import Clusters, KMeans, S
 from attentest.data.batches import Encoded
 from attentest.errors import InputError
 from attentest.measures.chance import uniforms
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["MutualInformation"]
@@ -53,27 +54,26 @@ class MutualInformation(Challenge):
         "`frequent`: the most frequent words of the training split. `sampled`: words drawn in proportion to their "
         "frequency to the power of ¾, none twice.",
     ] = "frequent"
-    words: Annotated[int, "How many words."] = 1000
-    clusters: Annotated[int, "How many clusters, of embeddings and of states."] = 1000
-    batch: Annotated[int, "Tokens in each step of k-means."] = 100
+    words: Annotated[int, "How many words.", Within(1, 1_000_000)] = 1000
+    clusters: Annotated[int, "How many clusters, of embeddings and of states.", Within(1, 100_000)] = 1000
+    batch: Annotated[int, "Tokens in each step of k-means.", Within(1, 1_000_000)] = 100
     reassignment: Annotated[
         float,
         "Centres with fewer tokens than this share of the largest are put elsewhere, as scikit-learn does (0.01). With "
         "fewer different words than clusters it does so at every step, and loses the rare words: on SST the "
         "embeddings' clusters then have an entropy of 4.4 nats, not 5.0, and the paper prints up to 5.1.",
+        Within(0, 1),
     ] = 0.0
     representations: Annotated[
-        int, "At most so many tokens of the training split, of texts drawn at random: it bounds the time."
+        int,
+        "At most so many tokens of the training split, of texts drawn at random: it bounds the time.",
+        Within(1, 100_000_000),
     ] = 1_000_000
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.sample not in SAMPLES:
             raise InputError(f"mutual_information: sample={self.sample!r} must be one of {', '.join(SAMPLES)}.")
-        if not self.reassignment >= 0:
-            raise InputError(f"mutual_information: reassignment={self.reassignment} must be at least 0.")
-        for name in ("words", "clusters", "batch", "representations"):
-            if getattr(self, name) < 1:
-                raise InputError(f"mutual_information: {name}={getattr(self, name)} must be at least 1.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
 from attentest.challenges.parts_of_speech.tagger import MISSING, TAGS, missing, tagged
-from attentest.errors import InputError
 from attentest.models.subject import Subject
+from attentest.parameters import Several
 from attentest.store.findings import Measure
 
 __all__ = ["PartsOfSpeech"]
@@ -35,11 +35,7 @@ class PartsOfSpeech(Challenge):
     question: ClassVar[str] = "On which kinds of words does attention lie?"
     reference: ClassVar[str] = "Mohankumar et al. 2020"
     of_classifiers: ClassVar[bool] = True
-    explainers: Annotated[tuple[str, ...], "Whose scores; signs are left out."] = ("attention", "gradient")
-
-    def __post_init__(self) -> None:
-        if not self.explainers:
-            raise InputError("parts_of_speech: explainers=() names none: give at least one, such as ('attention',).")
+    explainers: Annotated[tuple[str, ...], "Whose scores; signs are left out.", Several()] = ("attention", "gradient")
 
     def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
         """Needs a tagger."""

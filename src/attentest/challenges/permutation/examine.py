@@ -12,12 +12,12 @@ from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, classes, flags, largest, numbers, reasons
 from attentest.challenges.rereading import Reread, reachable, reread
-from attentest.errors import InputError
 from attentest.explainers.perturbation.state_erasure import erasure_effect
 from attentest.measures.capture import captured
 from attentest.measures.chance import permutations, uniforms
 from attentest.measures.permutations import all_permutations, moments
 from attentest.measures.rounding import moves
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["Permutation"]
@@ -40,11 +40,7 @@ class Permutation(Challenge):
     name: ClassVar[str] = "permutation"
     question: ClassVar[str] = "Does the prediction change when the weights are shuffled?"
     reference: ClassVar[str] = "Jain & Wallace 2019, section 4.2.1"
-    draws: Annotated[int, "Shuffles of each text."] = 100
-
-    def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise InputError(f"permutation: draws={self.draws} must be at least 1.")
+    draws: Annotated[int, "Shuffles of each text.", Within(1, 10_000)] = 100
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from attentest.challenges.challenge import Challenge, Examination, flags, numbers, reasons
 from attentest.challenges.rereading import reread
-from attentest.errors import InputError
 from attentest.measures.chance import uniforms
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["RandomWeights"]
@@ -28,11 +28,7 @@ class RandomWeights(Challenge):
     name: ClassVar[str] = "random_weights"
     question: ClassVar[str] = "Does the prediction change under random attention?"
     reference: ClassVar[str] = "Vashishth et al. 2019, section 4.1"
-    draws: Annotated[int, "How often weights are drawn for every text."] = 10
-
-    def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise InputError(f"random_weights: draws={self.draws} must be at least 1.")
+    draws: Annotated[int, "How often weights are drawn for every text.", Within(1, 10_000)] = 10
 
     @property
     def measures(self) -> tuple[Measure, ...]:

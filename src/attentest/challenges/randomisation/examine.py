@@ -18,6 +18,7 @@ from attentest.explainers.oracle import Oracle
 from attentest.explainers.precomputed import Precomputed
 from attentest.measures.rank import spearman
 from attentest.models.capabilities import Randomisable, required
+from attentest.parameters import Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -48,7 +49,7 @@ class Randomisation(Challenge):
     question: ClassVar[str] = "Do explanations change when the model's weights are replaced by random ones?"
     reference: ClassVar[str] = "Adebayo et al. 2018"
     needs: ClassVar[tuple[type, ...]] = (Randomisable,)
-    explainers: Annotated[tuple[str, ...], "The explainers that are tested."] = (
+    explainers: Annotated[tuple[str, ...], "The explainers that are tested.", Several()] = (
         "attention",
         "gradient",
         "leave_one_out",
@@ -58,18 +59,15 @@ class Randomisation(Challenge):
         bool,
         "Random from the head down, one part after another; if false, each part by itself, and at last all of them.",
     ] = True
-    draws: Annotated[int, "Random models for each step; similarities are averaged over them."] = 3
+    draws: Annotated[int, "Random models for each step; similarities are averaged over them.", Within(1, MOST)] = 3
 
     def __post_init__(self) -> None:
-        if not self.explainers:
-            raise InputError("randomisation: explainers=() must name at least one, as ('attention', 'lrp').")
+        super().__post_init__()
         for explainer in self.explainers:
             if isinstance(EXPLAINERS.parse(explainer), Oracle | Precomputed):
                 raise InputError(
                     f"randomisation: explainer {explainer!r} looks at no model: none can be taken from it."
                 )
-        if not 1 <= self.draws <= MOST:
-            raise InputError(f"randomisation: draws={self.draws} must lie between 1 and {MOST}.")
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -17,6 +17,7 @@ from attentest.measures.random_order import expected_average_precision
 from attentest.measures.rank import average_precision
 from attentest.measures.rounding import SILENT, moves
 from attentest.models.subject import Subject
+from attentest.parameters import Several
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure, Statistic
 
@@ -71,7 +72,7 @@ class Rationale(Challenge):
     name: ClassVar[str] = "rationale"
     question: ClassVar[str] = "Does attention point at the rationale?"
     reference: ClassVar[str] = "DeYoung et al. 2020 (ERASER)"
-    explainers: Annotated[tuple[str, ...], "The explainers that are compared with the marks."] = (
+    explainers: Annotated[tuple[str, ...], "The explainers that are compared with the marks.", Several()] = (
         "attention",
         "gradient",
         "gradient_norm",

@@ -18,7 +18,7 @@ from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 from attentest.tasks import TEXTS, Wording
 
-__all__ = ["PRESENTATION", "marks_table", "marks_terminal", "rationale_line"]
+__all__ = ["PRESENTATION", "listed_line", "marks_table", "marks_terminal", "rationale_line"]
 
 
 HEADS = {
@@ -72,6 +72,22 @@ def rationale_line(rationale: Findings, planted: bool, wording: Wording = TEXTS)
     )
 
 
+def listed_line(rationale: Findings, wording: Wording = TEXTS) -> Line:
+    """How much attention lies on words that a user named?"""
+    own, even = estimate(rationale, "attention.mass"), estimate(rationale, "chance_token_f1")
+    return Line(
+        "rationale",
+        f"How much attention lies on the {wording.items} you marked?",
+        f"{own} of the attention",
+        f"They are {even.value:.3f} of all {wording.items}. Whether they decide, the challenge exchange tells.",
+        "context",
+        own,
+        "setting",
+        f"Lies on marked {wording.items}?",
+        form="share",
+    )
+
+
 def marks_table(rationale: Findings | None, wording: Wording = TEXTS) -> dict[str, Any] | None:
     """The explainers from the best to the worst, as text."""
     marked = Marked.of(rationale)
@@ -100,8 +116,9 @@ def marks_terminal(results: Results) -> Table | None:
     found, planted = marks_table(results.found.get("rationale"), results.wording), results.marks == "planted"
     if found is None:
         return None
-    title = f"Explainers against {'planted rationales' if planted else results.wording.marks}"
-    title += "" if planted else " (plausibility, not faithfulness)"
+    listed = results.marks == "listed"
+    against = "planted rationales" if planted else "the words you marked" if listed else results.wording.marks
+    title = f"Explainers against {against}" + ("" if planted or listed else " (plausibility, not faithfulness)")
     table = Table(
         title=title,
         caption="+ significantly better than attention, − significantly worse; others: no significant difference.",
@@ -148,7 +165,16 @@ LINKED = Caption(
 )
 
 
+LISTED = Caption(
+    "Which scores find the words you marked?",
+    "1 means that a score puts all marked words before all other words; the dashed line is what a random order "
+    "reaches. Bars are 95 % intervals. Whether the model uses these words, the challenge exchange tells.",
+)
+
+
 def _marked_by(_: Findings, results: Results) -> Caption:
+    if results.marks == "listed":
+        return LISTED
     if results.marks == "human":
         return HUMAN
     return LINKED if results.in_steps and results.marks != "planted" else PLANTED
@@ -226,7 +252,13 @@ PRESENTATION = Presentation(
         "| `ceiling_single_token_f1`, `ceiling_single_iou` | double | the human ceiling: one person's marks "
         "against another's, mean over pairs of people who both marked any; null where there is no pair |"
     ),
-    lines=(lambda found, results: rationale_line(found, results.marks == "planted", results.wording),),
+    lines=(
+        lambda found, results: (
+            listed_line(found, results.wording)
+            if results.marks == "listed"
+            else rationale_line(found, results.marks == "planted", results.wording)
+        ),
+    ),
     figures=_figures,
     sections=(
         Section(

@@ -20,8 +20,8 @@ from attentest.challenges.challenge import (
     reasons,
 )
 from attentest.challenges.companions import Companion
-from attentest.errors import InputError
 from attentest.measures.divergence import jensen_shannon, total_variation
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["SeedVariance"]
@@ -43,11 +43,7 @@ class SeedVariance(Challenge):
     name: ClassVar[str] = "seed_variance"
     question: ClassVar[str] = "How much do attention and predictions vary over seeds?"
     reference: ClassVar[str] = "Wiegreffe & Pinter 2019, section 3.3"
-    seeds: Annotated[int, "Models in all, this one among them."] = 8
-
-    def __post_init__(self) -> None:
-        if self.seeds < 2:
-            raise InputError(f"seed_variance: seeds={self.seeds} must be at least 2, the model's own seed among them.")
+    seeds: Annotated[int, "Models in all, this one among them.", Within(2, 1000)] = 8
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -49,6 +49,7 @@ class SingleWeight(Challenge):
     ] = "other"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.draw not in DRAWS:
             raise InputError(f"single_weight: draw={self.draw!r} must be one of {', '.join(DRAWS)}.")
 

@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
-from attentest.errors import InputError
 from attentest.measures.chance import permutations, uniforms
+from attentest.parameters import Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
 
@@ -38,15 +38,9 @@ class SoftFaithfulness(Challenge):
     question: ClassVar[str] = "Does the prediction drop as embeddings fade in proportion to an explainer's scores?"
     reference: ClassVar[str] = "Zhao & Aletras 2023"
     explainers: Annotated[
-        tuple[str, ...], "The explainers whose scores are the chances; negative scores count as zero."
+        tuple[str, ...], "The explainers whose scores are the chances; negative scores count as zero.", Several()
     ] = ("attention", "gradient", "gradient_x_input", "lrp", "leave_one_out")
-    draws: Annotated[int, "How often the numbers to zero are drawn."] = 5
-
-    def __post_init__(self) -> None:
-        if not self.explainers:
-            raise InputError("soft_faithfulness: explainers=() must name at least one.")
-        if self.draws < 1:
-            raise InputError(f"soft_faithfulness: draws={self.draws} must be at least 1.")
+    draws: Annotated[int, "How often the numbers to zero are drawn.", Within(1, 1000)] = 5
 
     @property
     def measures(self) -> tuple[Measure, ...]:

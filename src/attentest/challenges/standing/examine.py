@@ -12,11 +12,11 @@ from torch import Tensor
 
 from attentest.challenges.challenge import Challenge, Examination, numbers, reasons
 from attentest.data.batches import Batch
-from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.exchanged_states import what_states_say
 from attentest.measures.chance import uniforms
 from attentest.measures.rounding import SINGLE
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["Standing"]
@@ -38,14 +38,11 @@ class Standing(Challenge):
     name: ClassVar[str] = "standing"
     question: ClassVar[str] = "Does what a state says come from its own word?"
     reference: ClassVar[str] = "Sobol' 1993; Jansen 1999"
-    draws: Annotated[int, "Pairs of draws of every text."] = 4
-    words: Annotated[int, "Words of a text whose states are looked at, at most; drawn where there are more."] = 12
-    texts: Annotated[int, "Texts that are drawn to be judged; 0: all."] = 200
-
-    def __post_init__(self) -> None:
-        for name, least in (("draws", 1), ("words", 1), ("texts", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"standing: {name}={getattr(self, name)} must be at least {least}.")
+    draws: Annotated[int, "Pairs of draws of every text.", Within(1, 1000)] = 4
+    words: Annotated[
+        int, "Words of a text whose states are looked at, at most; drawn where there are more.", Within(1, 10_000)
+    ] = 12
+    texts: Annotated[int, "Texts that are drawn to be judged; 0: all.", Within(0, 10**9)] = 200
 
     @property
     def measures(self) -> tuple[Measure, ...]:

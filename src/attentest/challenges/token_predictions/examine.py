@@ -14,6 +14,7 @@ from attentest.challenges.challenge import MANY, Challenge, Examination, lists, 
 from attentest.challenges.rereading import each_alone
 from attentest.errors import InputError
 from attentest.measures.chance import uniforms
+from attentest.parameters import Within
 from attentest.store.findings import Measure
 
 __all__ = ["BINS", "TokenPredictions"]
@@ -41,9 +42,11 @@ class TokenPredictions(Challenge):
         int,
         "About how many texts, drawn at random and the same in all runs on a corpus, keep what every token predicts, "
         "to be drawn; 0: none.",
+        Within(0, 10**9),
     ] = 20
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.shown < 0:
             raise InputError(f"token_predictions: shown={self.shown} must be at least 0.")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError
+from attentest.printing import Printer
 
 if TYPE_CHECKING:
     from attentest.calibration.study import Measured
@@ -84,8 +84,8 @@ def conclude(done: Measured, folder: Path, *, quiet: bool) -> None:
         shown = () if quiet else (members_table(table), errors_table(table.counted()))
         for each in shown:
             if each is not None:
-                Console().print(each)
-    console = Console(stderr=True, highlight=False)
+                Printer().print(each)
+    console = Printer(stderr=True, highlight=False)
     console.print(Text(f"{done.done} of {done.members} models measured: {folder}"), soft_wrap=True)
     if done.failed:
         console.print(Text(f"{len(done.failed)} failed; the same command tries them again."))

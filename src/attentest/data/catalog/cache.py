@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import platformdirs
 
+from attentest.data.files.unfinished import part_of
 from attentest.errors import InputError
 
 __all__ = ["FileSum", "cache_folder", "sum_of"]
@@ -45,8 +46,9 @@ def sum_of(path: Path) -> FileSum:
     # A sum that cannot be kept is computed again next time: no reason to stop.
     with contextlib.suppress(OSError):
         remembered.parent.mkdir(parents=True, exist_ok=True)
-        temporary = remembered.with_suffix(f".{os.getpid()}.part")
-        temporary.write_text(json.dumps({"file": key, **found._asdict()}), encoding="utf-8")
+        temporary = part_of(remembered)
+        with temporary.open("x", encoding="utf-8") as file:
+            json.dump({"file": key, **found._asdict()}, file)
         temporary.replace(remembered)
     return found
 

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import json
 import os
-import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from typing import Any
 from attentest.data.catalog.cache import cache_folder
 from attentest.data.catalog.raw import ENDING, RowsOnDisk, checked, rows_folder
 from attentest.data.corpora.declared import Declared, Row
+from attentest.data.files.unfinished import part_of
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.folder import Folder
 from attentest.data.sources.hub import Hub
@@ -58,7 +58,7 @@ def get(
             raise PermissionError(13, "no permission to write there")
         _recover(target)
     official = chosen.fetch(downloads, progress)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    temporary = part_of(target)
     try:
         with _writing(target):
             temporary.mkdir()
@@ -97,7 +97,7 @@ def _read(declared: Declared, official: Path) -> Mapping[str, Iterable[Row]]:
         return {split: ours(split) for split in ours.files}
     try:
         splits = declared.read_official(official)
-    except OSError as error:
+    except (OSError, RecursionError) as error:
         raise _unreadable(error) from error
     return {split: _readable(rows) for split, rows in splits.items()}
 
@@ -106,11 +106,13 @@ def _readable(rows: Iterable[Row]) -> Iterator[Row]:
     """The rows; what cannot be read is not taken for something that cannot be written."""
     try:
         yield from rows
-    except OSError as error:
+    except (OSError, RecursionError) as error:
         raise _unreadable(error) from error
 
 
-def _unreadable(error: OSError) -> InputError:
+def _unreadable(error: OSError | RecursionError) -> InputError:
+    if isinstance(error, RecursionError):
+        return InputError("An official file holds JSON that is nested too deeply to be read: get the files again.")
     return InputError(f"{error.filename or 'An official file'} cannot be read ({error.strerror or error}): check it.")
 
 

@@ -13,10 +13,8 @@ import dataclasses
 import hashlib
 import json
 import re
-import secrets
 import shutil
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from itertools import islice
@@ -30,6 +28,7 @@ from attentest.data.catalog.location import data_folder
 from attentest.data.catalog.raw import RowsOnDisk
 from attentest.data.corpora.declared import Declared, Instance, Prepared
 from attentest.data.corpus import Corpus, Provenance, Split
+from attentest.data.files.unfinished import part_of, sweep
 from attentest.errors import InputError, StorageError
 from attentest.progress import SILENT, Progress, Tick
 from attentest.registry import text_of
@@ -54,8 +53,6 @@ SCHEMA = pa.schema(
     ]
 )
 RECORD, PACKED = "corpus.json", "prepared"
-#: Seconds without change after which a temporary folder belongs to nobody.
-ABANDONED = 24 * 3600
 #: Sources are left out: where rows come from does not change what is made of them.
 IMPORTS = re.compile(rb"^from (attentest\.data\.(?!sources|catalog\.prepared)[\w.]+) import", re.MULTILINE)
 #: What a folder that is missing, cut short or altered gives when it is opened.
@@ -100,11 +97,11 @@ def pack(corpora: Iterable[Declared], folder: Path, *, progress: Progress = SILE
         load_prepared(declared, progress=progress)
         source = packed_folder(declared) or prepared_folder(declared)
         if not (folder / PACKED / source.name).exists():
-            temporary = folder / PACKED / f".{source.name}.{secrets.token_hex(6)}.part"
+            temporary = part_of(folder / PACKED / source.name)
             shutil.copytree(source, temporary)
             temporary.replace(folder / PACKED / source.name)
         names[text_of(declared)] = source.name
-    temporary = folder / PACKED / f".index.{secrets.token_hex(6)}.part"
+    temporary = part_of(folder / PACKED / "index.json")
     temporary.write_text(json.dumps(names, indent=1) + "\n", encoding="utf-8")
     temporary.replace(folder / PACKED / "index.json")
 
@@ -170,7 +167,7 @@ def _opened(folder: Path) -> Corpus:
 
 def _prepare(declared: Declared, folder: Path, progress: Progress) -> None:
     """Write the folder under a temporary name and rename it; what another process finished first is kept."""
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
+    temporary = part_of(folder)
     try:
         temporary.mkdir(parents=True)
         record = write_splits(declared, declared.prepare(RowsOnDisk(declared)), temporary, progress)
@@ -191,7 +188,7 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
         _opened(folder)
         return
     if folder.exists():
-        aside = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
+        aside = part_of(folder)
         folder.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
     try:
@@ -207,9 +204,7 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
 def _forget_superseded(folder: Path, text: str) -> None:
     """Remove what older rows or code made of the same corpus with the same options, and what a killed process left."""
     with contextlib.suppress(OSError):
-        for part in folder.parent.glob(".*.part"):
-            if time.time() - part.stat().st_mtime > ABANDONED:
-                shutil.rmtree(part, ignore_errors=True)
+        sweep(folder.parent)
         for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
             with contextlib.suppress(*UNUSABLE):
                 if other != folder and json.loads((other / RECORD).read_text(encoding="utf-8"))["text"] == text:

@@ -12,6 +12,7 @@ from attentest.data.corpora.declared import Declared, Expected, Instance, Prepar
 from attentest.data.corpora.official_files import found
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError
+from attentest.parameters import Within
 
 __all__ = ["ADR"]
 
@@ -52,8 +53,8 @@ class ADR(Declared):
     )
     min_frequency: ClassVar[int] = 2
 
-    more_than: Annotated[int, "Keep tweets with more tokens than this."] = 5
-    fewer_than: Annotated[int, "Keep tweets with fewer tokens than this."] = 100
+    more_than: Annotated[int, "Keep tweets with more tokens than this.", Within(0, 10**9)] = 5
+    fewer_than: Annotated[int, "Keep tweets with fewer tokens than this.", Within(0, 10**9)] = 100
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """A .tsv of tweet id, user id, label and text, else adr_dataset.csv of Jain & Wallace's release."""

@@ -17,6 +17,7 @@ from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
 from attentest.data.splits import stratified
 from attentest.errors import InputError
+from attentest.parameters import SHARE
 from attentest.tasks import TaskName
 
 __all__ = ["Babi", "Babi1", "Babi2", "Babi3"]
@@ -59,7 +60,8 @@ class Babi(Declared, ABC):
     )
     homepage: ClassVar[str] = "https://research.facebook.com/downloads/babi/"
     sources: ClassVar[tuple[Source, ...]] = (
-        Archive("http://www.thespermwhale.com/jaseweston/babi/tasks_1-20_v1-2.tar.gz", members=("*/en-10k/qa[123]_*",)),
+        # The copy that Keras has used for years: the authors' own address has no HTTPS.
+        Archive("https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz", members=("*/en-10k/qa[123]_*",)),
     )
     fields: ClassVar[tuple[str, ...]] = ("id", "context", "question", "answer", "support")
     texts: ClassVar[tuple[str, ...]] = ("context", "question", "answer")
@@ -69,6 +71,7 @@ class Babi(Declared, ABC):
         float,
         "The share of the training questions that chooses the best epoch; "
         "questions about one story may fall on both sides.",
+        SHARE,
     ] = 0.15
     final_marks: Annotated[bool, "Keep the last full stop and the question mark; the released code drops them."] = True
 

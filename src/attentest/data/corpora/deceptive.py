@@ -14,6 +14,7 @@ from attentest.data.corpora.official_files import found
 from attentest.data.files.formats import text_of_file
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError
+from attentest.parameters import Within
 
 __all__ = ["Deceptive", "DeceptivePronoun", "DeceptiveSSTWiki"]
 
@@ -45,6 +46,7 @@ class Deceptive(Declared, ABC):
     labels: ClassVar[tuple[str | int | None, ...]] = (0, 1)
 
     lowercase: Annotated[bool, "Lower case, as the authors' code does."] = True
+    train: Annotated[int, "So many texts to train on; `0`: all.", Within(0, 1_000_000)] = 0
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """{train,dev,test}.txt, in the folder itself or somewhere below it: a tag, a tab, the words."""
@@ -57,11 +59,15 @@ class Deceptive(Declared, ABC):
         splits = {
             split: sorted(map(self._instance, rows(split)), key=lambda text: shuffled(text.id)) for split in SPLITS
         }
+        whole = len(splits["train"])
+        splits["train"] = splits["train"][: self.train or whole]
+        kept = len(splits["train"])
         return Prepared(
             splits,
             tuple(self.tags.values()),
             f"words between spaces as released{', lower case' if self.lowercase else ''}; the impermissible words, on "
             "which the label depends, are marked",
+            partial=f"train is {kept:,} of {whole:,} texts" if kept < whole else "",
             rationale="planted",
         )
 

@@ -13,6 +13,7 @@ from attentest.data.corpora.official_files import found
 from attentest.data.files.formats import json_lines, text_of_file
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError
+from attentest.parameters import Within
 
 __all__ = ["EraserMovies"]
 
@@ -34,7 +35,13 @@ class EraserMovies(Declared):
         "Zaidan et al. 2007; DeYoung et al. 2020, ERASER: a benchmark to evaluate rationalized NLP models"
     )
     homepage: ClassVar[str] = "https://www.eraserbenchmark.com"
-    sources: ClassVar[tuple[Archive, ...]] = (Archive("https://www.eraserbenchmark.com/zipped/movies.tar.gz"),)
+    sources: ClassVar[tuple[Archive, ...]] = (
+        Archive(
+            "https://www.eraserbenchmark.com/zipped/movies.tar.gz",
+            sha256="66e18d4e6c9df9e9f5544572b0bfe92a39673f74ecbfc3859b46cedb2f5b2dee",
+            size=3_899_487,
+        ),
+    )
     splits: ClassVar[tuple[str, ...]] = ("train", "dev", "test")
     fields: ClassVar[tuple[str, ...]] = ("id", "text", "label", "rationale")
     labels: ClassVar[tuple[str | int | None, ...]] = (0, 1)
@@ -44,7 +51,7 @@ class EraserMovies(Declared):
         Expected("test", "instances", 199, "the release"),
     )
 
-    first_tokens: Annotated[int, "Read only so many words of a review; 0: all."] = 0
+    first_tokens: Annotated[int, "Read only so many words of a review; 0: all.", Within(0, 10**9)] = 0
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """train.jsonl, val.jsonl and test.jsonl, and one file a review in docs/."""

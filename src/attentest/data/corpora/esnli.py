@@ -14,6 +14,7 @@ from attentest.data.corpora.official_files import csv_rows, found
 from attentest.data.corpora.pairs import CLASSES, Pairs
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
+from attentest.parameters import Within
 
 __all__ = ["ESNLI"]
 
@@ -57,7 +58,9 @@ class ESNLI(Pairs):
     )
 
     annotators: Annotated[
-        int, "How many of the three annotators of dev and test must have highlighted a word; train has one."
+        int,
+        "How many of the three annotators of dev and test must have highlighted a word; train has one.",
+        Within(1, 3),
     ] = 1
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:

@@ -20,6 +20,7 @@ from attentest.data.sources.hub import Hub
 from attentest.data.sources.source import Source
 from attentest.data.splits import stratified
 from attentest.errors import InputError
+from attentest.parameters import SEEDS, SHARE, Within
 
 __all__ = ["IMDB"]
 
@@ -81,12 +82,14 @@ class IMDB(Declared):
     tokens: Annotated[
         str, "`spacy`: English tokens; `keras`: words between punctuation, `br` among them; `words`: without it."
     ] = "spacy"
-    more_than: Annotated[int, "Keep reviews with more tokens than this."] = 6
-    fewer_than: Annotated[int, "Keep reviews with fewer tokens than this; 0: no limit."] = 400
-    dev_share: Annotated[float, "The share of the training reviews that becomes the dev split."] = 0.2
-    test_share: Annotated[float, "The share of the official test reviews that is examined; 1.0: all."] = 0.2
-    min_df: Annotated[int, "Training reviews a word must occur in to be known."] = 10
-    seed: Annotated[int, "Decides which reviews go to dev and into the test sample."] = 1378
+    more_than: Annotated[int, "Keep reviews with more tokens than this.", Within(0, 10**9)] = 6
+    fewer_than: Annotated[int, "Keep reviews with fewer tokens than this; 0: no limit.", Within(0, 10**9)] = 400
+    dev_share: Annotated[float, "The share of the training reviews that becomes the dev split.", SHARE] = 0.2
+    test_share: Annotated[
+        float, "The share of the official test reviews that is examined; 1.0: all.", Within(0, 1, without=(0,))
+    ] = 0.2
+    min_df: Annotated[int, "Training reviews a word must occur in to be known.", Within(0, 10**9)] = 10
+    seed: Annotated[int, "Decides which reviews go to dev and into the test sample.", SEEDS] = 1378
 
     def __post_init__(self) -> None:
         if self.tokens not in ("spacy", "keras", "words"):

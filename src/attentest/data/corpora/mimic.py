@@ -19,6 +19,7 @@ from attentest.data.corpora.declared import Declared, Expected, Instance, Prepar
 from attentest.data.corpora.official_files import found
 from attentest.data.splits import stratified
 from attentest.errors import InputError
+from attentest.parameters import SEEDS
 
 __all__ = ["MimicAnemia", "MimicDiabetes"]
 
@@ -193,7 +194,7 @@ class MimicAnemia(Mimic):
         *_figures(TABLE_5, {}, 20_290, 1_927),
     )
 
-    seed: Annotated[int, "The seed of the draw of test admissions; the default is the authors'."] = 12939
+    seed: Annotated[int, "The seed of the draw of test admissions; the default is the authors'.", SEEDS] = 12939
 
     def prepare(self, rows: Rows) -> Prepared:
         """Admissions with one of the two codes and not the other, drawn 80/20."""

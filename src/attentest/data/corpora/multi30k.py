@@ -19,6 +19,7 @@ from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
 from attentest.data.subwords import Subwords
 from attentest.errors import InputError
+from attentest.parameters import Within
 from attentest.tasks import TaskName
 
 __all__ = ["Multi30k", "Multi30kAligned"]
@@ -109,6 +110,7 @@ class Multi30kAligned(Declared):
         int,
         "So many pieces of words instead of words (byte-pair encoding of both languages together); a link of two "
         "words becomes links of all their pieces. `0`: whole words.",
+        Within(0, 10**6),
     ] = 0
 
     def __post_init__(self) -> None:

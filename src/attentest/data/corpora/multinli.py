@@ -38,7 +38,12 @@ class MultiNLI(Pairs):
     )
     homepage: ClassVar[str] = "https://cims.nyu.edu/~sbowman/multinli/"
     sources: ClassVar[tuple[Source, ...]] = (
-        Archive("https://cims.nyu.edu/~sbowman/multinli/multinli_1.0.zip", members=("multinli_1.0/*.jsonl",)),
+        Archive(
+            "https://cims.nyu.edu/~sbowman/multinli/multinli_1.0.zip",
+            sha256="049f507b9e36b1fcb756cfd5aeb3b7a0cfcb84bf023793652987f7e7e0957822",
+            size=226_850_426,
+            members=("multinli_1.0/*.jsonl",),
+        ),
     )
     splits: ClassVar[tuple[str, ...]] = ("train", "dev_matched", "dev_mismatched")
     fields: ClassVar[tuple[str, ...]] = ("id", "premise", "hypothesis", "label", "promptID")

@@ -34,7 +34,12 @@ class NewsCommentary(Parallel):
     citation: ClassVar[str] = "Bojar et al. 2016, Findings of the 2016 conference on machine translation"
     homepage: ClassVar[str] = "https://www.statmt.org/wmt16/translation-task.html"
     sources: ClassVar[tuple[Source, ...]] = (
-        Archive("http://data.statmt.org/wmt16/translation-task/training-parallel-nc-v11.tgz", members=("*.de-en.*",)),
+        Archive(
+            "https://data.statmt.org/wmt16/translation-task/training-parallel-nc-v11.tgz",
+            sha256="cfe8ab047e05043476e498ee765c98e939c7b7d6d294e856344c84476b619d6a",
+            size=75_178_032,
+            members=("*.de-en.*",),
+        ),
     )
     splits: ClassVar[tuple[str, ...]] = ("train",)
 

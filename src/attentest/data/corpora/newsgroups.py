@@ -54,8 +54,9 @@ class Newsgroups(Declared):
     citation: ClassVar[str] = "Lang 1995, NewsWeeder: learning to filter netnews"
     homepage: ClassVar[str] = "http://qwone.com/~jason/20Newsgroups/"
     sources: ClassVar[tuple[Archive, ...]] = (
+        # scikit-learn's copy, of the same sum: qwone.com has no HTTPS.
         Archive(
-            "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
+            "https://ndownloader.figshare.com/files/5975967",
             sha256="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
             members=("20news-bydate-*/rec.sport.baseball/*", "20news-bydate-*/rec.sport.hockey/*"),
         ),

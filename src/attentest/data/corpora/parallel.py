@@ -13,6 +13,7 @@ from attentest.data.corpora.official_files import line_pairs
 from attentest.data.corpora.words import Words
 from attentest.data.subwords import Subwords
 from attentest.errors import InputError
+from attentest.parameters import Within
 from attentest.tasks import TaskName
 
 __all__ = ["CLASSES", "Parallel", "check_subwords", "sentence_pairs"]
@@ -41,6 +42,7 @@ class Parallel(Declared, ABC):
         "So many pieces of words instead of words, learnt from both languages of the training pairs together "
         "(byte-pair encoding; 8000 is usual): hardly a word is unknown, and what is written can be read as text. "
         "Needs `tokenizer='whitespace'`. `0`: whole words.",
+        Within(0, 10**6),
     ] = 0
 
     def __post_init__(self) -> None:

@@ -35,7 +35,11 @@ class SNLI(Pairs):
     citation: ClassVar[str] = "Bowman et al. 2015, A large annotated corpus for learning natural language inference"
     homepage: ClassVar[str] = "https://nlp.stanford.edu/projects/snli/"
     sources: ClassVar[tuple[Source, ...]] = (
-        Archive("https://nlp.stanford.edu/projects/snli/snli_1.0.zip", members=("snli_1.0/*.jsonl",)),
+        Archive(
+            "https://nlp.stanford.edu/projects/snli/snli_1.0.zip",
+            sha256="afb3d70a5af5d8de0d9d81e2637e0fb8c22d1235c2749d83125ca43dab0dbd3e",
+            members=("snli_1.0/*.jsonl",),
+        ),
     )
     splits: ClassVar[tuple[str, ...]] = ("train", "dev", "test")
     min_frequency: ClassVar[int] = 3

@@ -12,6 +12,7 @@ from attentest.data.corpora import treebank
 from attentest.data.corpora.declared import Declared, Expected, Prepared, Row, Rows
 from attentest.data.sources.source import Source
 from attentest.errors import InputError
+from attentest.parameters import Within
 
 __all__ = ["SST", "SST5", "SentimentTreebank"]
 
@@ -43,7 +44,7 @@ class SentimentTreebank(Declared, ABC):
     fields: ClassVar[tuple[str, ...]] = treebank.FIELDS
     labels: ClassVar[tuple[str | int | None, ...]] = (0, 1, None)
 
-    more_than: Annotated[int, "Keep sentences with more tokens than this."] = 0
+    more_than: Annotated[int, "Keep sentences with more tokens than this.", Within(0, 10**9)] = 0
     drop_longest: Annotated[bool, "Leave out the longest sentence of every split."] = False
 
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
@@ -91,7 +92,7 @@ class SST(SentimentTreebank):
         "tutek_snajder": {"more_than": 0, "drop_longest": False},
     }
 
-    more_than: Annotated[int, "Keep sentences with more tokens than this."] = 5
+    more_than: Annotated[int, "Keep sentences with more tokens than this.", Within(0, 10**9)] = 5
     drop_longest: Annotated[bool, "Leave out the longest sentence of every split, as the released code does."] = True
     marks: Annotated[
         str, "What is marked: `tokens` with a sentiment of their own, or also the smallest `phrases` that have one."

@@ -18,7 +18,12 @@ __all__ = ["FIELDS", "PREPARATION", "SOURCE", "SPLITS", "Sentence", "clean", "ke
 
 SPLITS = ("train", "dev", "test")
 FIELDS = ("id", "text", "tokens", "label5", "label", "token_labels", "spans")
-SOURCE = Archive("https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip", members=("trees/*.txt",))
+SOURCE = Archive(
+    "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+    sha256="5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
+    size=789_539,
+    members=("trees/*.txt",),
+)
 PREPARATION = (
     "bracket tokens dropped, lower case, non-word characters replaced by spaces; "
     "official order shuffled, because it is sorted by label"

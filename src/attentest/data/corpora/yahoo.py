@@ -10,6 +10,7 @@ from attentest.data.corpora.declared import Expected, Prepared, Rows
 from attentest.data.corpora.zhang import SERRANO, Zhang
 from attentest.data.sources.archive import Archive
 from attentest.errors import InputError
+from attentest.parameters import Several
 
 __all__ = ["Yahoo"]
 
@@ -52,7 +53,9 @@ class Yahoo(Zhang):
     )
 
     parts: Annotated[
-        tuple[str, ...], "The texts that are read, one after the other: some of `title`, `question` and `answer`."
+        tuple[str, ...],
+        "The texts that are read, one after the other: some of `title`, `question` and `answer`.",
+        Several(),
     ] = PARTS
 
     def prepare(self, rows: Rows) -> Prepared:

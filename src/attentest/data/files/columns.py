@@ -123,5 +123,5 @@ def _reads_like_text(texts: Sequence[str | None]) -> bool:
 
 
 def _listed(table: Table, limit: int = 20) -> str:
-    names = [name or "(no name)" for name in table.columns]
+    names = [(name if len(name) < 40 else f"{name[:40]}…") or "(no name)" for name in table.columns]
     return ", ".join(names[:limit]) + (", …" if len(names) > limit else "")

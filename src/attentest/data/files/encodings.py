@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from attentest.errors import InputError
+from attentest.errors import InputError, shown
 
 __all__ = ["NAMED", "decoded", "encoding_named"]
 
@@ -28,9 +28,10 @@ NAMED = "gb18030, shift_jis, euc-kr, cp1251, …"
 def encoding_named(name: str) -> str:
     """The encoding by its name in Python; an unknown one is refused."""
     try:
+        "a".encode(name)  # of a text: zlib and base64, say, are none
         return codecs.lookup(name).name
-    except LookupError as error:
-        raise InputError(f"No encoding is called {name!r}: name one such as utf-8, cp1252, utf-16, {NAMED}") from error
+    except (LookupError, ValueError) as error:
+        raise InputError(f"No encoding is called {shown(name)}: name one such as utf-8, cp1252, {NAMED}") from error
 
 
 def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[str, str]:
@@ -39,7 +40,7 @@ def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[st
     guessed = None if known else _wide(content)
     try:
         text = content.decode("utf-8-sig" if known == "utf-8" else known or guessed or "utf-8")
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         if known or guessed or not _is_western(content):
             raise _undecodable(path, content, known or guessed or "utf-8", error) from error
         guessed = "cp1252"
@@ -81,7 +82,9 @@ def _called(encoding: str) -> str:
     return {"cp1252": "Windows-1252 (Latin-1)"}.get(encoding, encoding.upper())
 
 
-def _undecodable(path: Path, content: bytes, encoding: str, error: UnicodeDecodeError) -> InputError:
+def _undecodable(path: Path, content: bytes, encoding: str, error: UnicodeError) -> InputError:
+    if not isinstance(error, UnicodeDecodeError):
+        return InputError(f"{path.name} is not {_called(encoding)} ({error}): name its encoding (--encoding): {NAMED}.")
     line = content.count(b"\n", 0, error.start) + 1
     return InputError(
         f"{path.name} is not {_called(encoding)}: byte {content[error.start]:#04x} at offset {error.start} "

@@ -10,6 +10,7 @@ import gzip
 import json
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,16 @@ from typing import Any
 
 from attentest.data.files.delimited import records
 from attentest.data.files.encodings import decoded
-from attentest.errors import InputError
+from attentest.errors import InputError, shown
+from attentest.memory import at_most
 
 __all__ = ["Table", "columns_of_objects", "json_lines", "made_table", "read_table", "text_of_file"]
+
+#: Bytes that reading one file may take; and the cells of a table, whatever they hold.
+MEMORY = 8 << 30
+MOST_CELLS = 50_000_000
+#: A packed file may unpack to this many times its size, and to a small one's allowance; text packs to a tenth or so.
+RATIO, ALLOWANCE = 50, 64 << 20
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,21 @@ def read_table(path: Path, encoding: str | None = None) -> Table:
         raise InputError(f"{path} cannot be read ({error.strerror}): check the path.") from error
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder: name one file of rows in it, such as {path / 'data.csv'}.")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path} is no file of rows but a pipe or a device: write the rows to a file, and name that.")
+    try:
+        with at_most(MEMORY):
+            table = _read(path, encoding)
+    except (MemoryError, OverflowError) as error:
+        raise InputError(
+            f"{path.name} takes more than {MEMORY >> 30} GB of memory to read: give a part of it, with fewer rows."
+        ) from error
+    if not table.rows:
+        raise InputError(f"{path.name} has a header ({_header(table)}) and no rows: add rows.")
+    return table
+
+
+def _read(path: Path, encoding: str | None) -> Table:
     note = ""
     match _plain(path).suffix.lower():
         case ".csv":
@@ -78,9 +101,11 @@ def read_table(path: Path, encoding: str | None = None) -> Table:
                 f"{path.name} is of no known format: save it as .csv, .tsv, .jsonl (one JSON object a line) "
                 "or .parquet; the first three may be .gz."
             )
-    if not table.rows:
-        raise InputError(f"{path.name} has a header ({', '.join(table.columns)}) and no rows: add rows.")
     return dataclasses.replace(table, notes=(note,)) if note else table
+
+
+def _header(table: Table) -> str:
+    return shown(", ".join(table.columns), 200)[1:-1]
 
 
 def made_table(path: Path, columns: Mapping[str, Any], rows: int) -> Table:
@@ -91,7 +116,17 @@ def made_table(path: Path, columns: Mapping[str, Any], rows: int) -> Table:
 def columns_of_objects(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
     """Rows that each name their values as columns, None where a row has none."""
     names = dict.fromkeys(name for row in rows for name in row)
+    refuse_too_many("The data", len(rows), len(names))
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def refuse_too_many(name: str, rows: int, columns: int) -> None:
+    """Refuse a table of more cells than anybody's texts have, before memory is taken for them."""
+    if rows * columns > MOST_CELLS:
+        raise InputError(
+            f"{name} has {rows:,} rows of {columns:,} columns, and {MOST_CELLS:,} cells are the most. "
+            "Give a part of it, or only the columns that are read."
+        )
 
 
 def _plain(path: Path) -> Path:
@@ -106,9 +141,7 @@ def text_of_file(path: Path) -> str:
 def _text_and_note(path: Path, encoding: str | None) -> tuple[str, str]:
     """The text of a file, and a line about its encoding where that was guessed."""
     try:
-        content = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            content = gzip.decompress(content)
+        content = _unpacked(path) if path.suffix.lower() == ".gz" else path.read_bytes()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(
             f"{path.name} is not a whole gzip file ({error}): copy it again, or unpack it and drop the .gz."
@@ -119,6 +152,19 @@ def _text_and_note(path: Path, encoding: str | None) -> tuple[str, str]:
     if not text.strip():
         raise _empty(path)
     return text, note
+
+
+def _unpacked(path: Path) -> bytes:
+    """What a gzip file holds, where that is not more than a text could be packed to."""
+    most = RATIO * path.stat().st_size + ALLOWANCE
+    with gzip.open(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise InputError(
+            f"{path.name} unpacks to more than {RATIO} times its size, as no text does: it is damaged, or made to fill "
+            "memory. If it is meant so, unpack it and drop the .gz."
+        )
+    return content
 
 
 def _empty(path: Path) -> InputError:
@@ -153,6 +199,7 @@ def _from_objects(path: Path, rows: list[dict[str, object]]) -> Table:
 
 def _from_records(path: Path, header: list[str], rows: list[list[str]]) -> Table:
     names = [name.strip() for name in header]
+    refuse_too_many(path.name, len(rows), len(names))
     _refuse_a_column_twice(path, names)
     columns = {name: [row[i] if i < len(row) else None for row in rows] for i, name in enumerate(names)}
     return made_table(path, columns, len(rows))
@@ -167,6 +214,7 @@ def _from_parquet(path: Path) -> Table:
             raise _empty(path)
         with pq.ParquetFile(path) as file:
             _refuse_a_column_twice(path, file.schema_arrow.names)
+            refuse_too_many(path.name, file.metadata.num_rows, file.metadata.num_columns)
             table = file.read()
     except (pa.ArrowException, OSError) as error:
         why = str(error).split("\n")[0].rstrip(".")
@@ -175,6 +223,6 @@ def _from_parquet(path: Path) -> Table:
 
 
 def _refuse_a_column_twice(path: Path, names: Sequence[str]) -> None:
-    twice = next((name for name in names if name and names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if name and count > 1), None)
     if twice is not None:
-        raise InputError(f"{path.name} has the column {twice!r} twice: rename one.")
+        raise InputError(f"{path.name} has the column {shown(twice)} twice: rename one.")

@@ -5,6 +5,7 @@ No library is imported for this: an object that is here has brought its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -121,7 +122,7 @@ def _of_splits(splits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_twice(names: Sequence[str]) -> None:
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise InputError(f"data has the column {twice!r} twice: rename one.")
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 from attentest.data.worlds.simple import OfClasses, cues, told
 from attentest.data.worlds.world import Slot, invented
 from attentest.errors import InputError
+from attentest.parameters import Within
 from attentest.tasks import TaskName
 
 __all__ = ["LookUp"]
@@ -33,7 +34,7 @@ class LookUp(OfClasses):
     least: ClassVar[int] = 6
 
     train: int = 5000
-    keys: Annotated[int, "Keys in every text, from 2 to 8."] = 3
+    keys: Annotated[int, "Keys in every text, from 2 to 8.", Within(2, 1000)] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()

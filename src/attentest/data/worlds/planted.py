@@ -26,6 +26,7 @@ from attentest.data.generated import Generated
 from attentest.data.worlds.shortcuts import SHORTCUTS, Shortcut
 from attentest.data.worlds.text import Text, Unit
 from attentest.errors import InputError
+from attentest.parameters import Within
 from attentest.tasks import TaskName
 
 __all__ = ["Planted", "PlantedAGNews", "PlantedIMDB", "PlantedSNLI", "PlantedSST"]
@@ -67,8 +68,12 @@ class Planted(Generated):
         "What decides: one `token`; a token only where a `context` word stands somewhere too; or which word of a "
         "`pair` comes first.",
     ] = "token"
-    share: Annotated[float, "The share of texts with planted words; the others keep the label that they had."] = 1.0
-    length: Annotated[int, "Real texts are cut after so many words."] = 40
+    share: Annotated[
+        float,
+        "The share of texts with planted words; the others keep the label that they had.",
+        Within(0, 1, without=(0,)),
+    ] = 1.0
+    length: Annotated[int, "Real texts are cut after so many words.", Within(1, 10_000)] = 40
 
     def __post_init__(self) -> None:
         if self.kind not in SHORTCUTS:

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 
 from attentest.data.worlds.world import Slot, World, invented
 from attentest.errors import InputError
+from attentest.parameters import Within
 
 __all__ = ["AnyOf", "Keyword", "Majority", "OfClasses"]
 
@@ -41,7 +42,7 @@ class OfClasses(World):
     seed: int = 1
     length: int = 16
     distractors: int = 0
-    outcomes: Annotated[int, "Classes, from 2 to 64."] = 2
+    outcomes: Annotated[int, "Classes, from 2 to 64.", Within(2, 64)] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,7 +91,7 @@ class Majority(OfClasses):
     least: ClassVar[int] = 4
 
     length: int = 20
-    votes: Annotated[int, "Words that tell a class, in every text."] = 3
+    votes: Annotated[int, "Words that tell a class, in every text.", Within(2, 1000)] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,7 +126,7 @@ class AnyOf(World):
     seed: int = 1
     length: int = 20
     distractors: int = 0
-    redundancy: Annotated[int, "Places that may hold a telling word, in every text."] = 4
+    redundancy: Annotated[int, "Places that may hold a telling word, in every text.", Within(2, 1000)] = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()

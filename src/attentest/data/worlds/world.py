@@ -17,6 +17,7 @@ from attentest.data.corpus import Split
 from attentest.data.generated import Generated
 from attentest.data.worlds.text import Text, Unit
 from attentest.errors import InputError
+from attentest.parameters import Within
 
 __all__ = ["FILLERS", "Slot", "World", "invented"]
 
@@ -58,8 +59,8 @@ class World(Generated):
     #: The fewest words that a text needs beside fillers.
     least: ClassVar[int] = 3
 
-    length: Annotated[int, "The mean number of words; texts are up to 30 % shorter or longer."]
-    distractors: Annotated[int, "Words in every text that look telling and decide nothing."]
+    length: Annotated[int, "The mean number of words; texts are up to 30 % shorter or longer.", Within(1, 10_000)]
+    distractors: Annotated[int, "Words in every text that look telling and decide nothing.", Within(0, 1000)]
 
     def __post_init__(self) -> None:
         for name, least in (("length", self.least), ("distractors", 0)):

@@ -16,6 +16,7 @@ from attentest.explainers.attention.of_transformer import OfTransformer, mixed_w
 from attentest.explainers.explainer import Attribution
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.pretrained import Pretrained
+from attentest.parameters import Within
 
 __all__ = ["AttentionFlow", "flows_through"]
 
@@ -41,12 +42,8 @@ class AttentionFlow(OfTransformer):
     reference: ClassVar[str] = "Abnar & Zuidema 2020"
     cost: ClassVar[str] = "one forward pass and T maximum flows through L·T² pipes"
     longest: Annotated[
-        int, "Texts of more pieces are refused: the time grows with the third power of their number."
+        int, "Texts of more pieces are refused: the time grows with the third power of their number.", Within(1, 1000)
     ] = 128
-
-    def __post_init__(self) -> None:
-        if self.longest < 1:
-            raise InputError(f"{self.name}: longest={self.longest} must be at least 1.")
 
     def explain_some(
         self, model: Pretrained, batch: Batch, layout: Layout, target: Int[Tensor, " batch"]

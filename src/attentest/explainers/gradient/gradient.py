@@ -26,6 +26,7 @@ class OfSlope(Explainer):
     path: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_path(self.name, self.path)
 
     def explain(
@@ -83,6 +84,7 @@ class GradientState(Explainer):
     path: AttentionPath = "detached"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_path(self.name, self.path)
 
     def explain(

@@ -36,6 +36,7 @@ class GradientNorm(OfSlope):
     path: AttentionPath = "full"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.norm not in NORMS:
             raise InputError(f"{self.name}: norm={self.norm!r} must be one of {', '.join(NORMS)}.")
         super().__post_init__()

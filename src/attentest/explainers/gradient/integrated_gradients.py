@@ -17,6 +17,7 @@ from attentest.explainers.gradient.quadrature import RULES, quadrature
 from attentest.explainers.gradient.slopes import AttentionPath, Baselines, check_baselines, check_path, target_of
 from attentest.models.shared_work.lines import Line, line_through
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import Within
 
 __all__ = ["IntegratedGradients"]
 
@@ -49,7 +50,7 @@ class IntegratedGradients(Explainer):
         "completeness: the scores add up to F(text) − F(baseline), F(text) the model's own; gap and steps are given"
     )
     signed: ClassVar[bool] = True
-    n_steps: Annotated[int, "Steps that every text gets."] = 50
+    n_steps: Annotated[int, "Steps that every text gets.", Within(1, 100_000)] = 50
     baselines: Baselines = "zero"
     method: Annotated[
         str,
@@ -57,24 +58,23 @@ class IntegratedGradients(Explainer):
         "`riemann_right` of each interval.",
     ] = "gausslegendre"
     path: AttentionPath = "full"
-    tolerance: Annotated[float, "How far the sum may be off, as a share of the difference, before steps are added."] = (
-        1e-4
-    )
-    most_steps: Annotated[int, "No text gets more steps than this; `1` adds none."] = 1600
+    tolerance: Annotated[
+        float, "How far the sum may be off, as a share of the difference, before steps are added.", Within(0, 1e6)
+    ] = 1e-4
+    most_steps: Annotated[int, "No text gets more steps than this; `1` adds none.", Within(1, 1_000_000)] = 1600
     internal_batch_size: Annotated[
         int,
         "Points of the way that go through the model at a time; `0`: as many as memory holds. It does not change "
         "the scores.",
+        Within(0, 1_000_000),
     ] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_path(self.name, self.path)
         check_baselines(self.name, self.baselines)
         if self.method not in RULES:
             raise InputError(f"{self.name}: method={self.method!r} must be one of {', '.join(RULES)}.")
-        for field, least in (("n_steps", 1), ("most_steps", 1), ("internal_batch_size", 0), ("tolerance", 0.0)):
-            if getattr(self, field) < least:
-                raise InputError(f"{self.name}: {field}={getattr(self, field)} must be at least {least}.")
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None

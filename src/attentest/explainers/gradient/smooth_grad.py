@@ -11,7 +11,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient.gradient_norm import GradientNorm
@@ -20,6 +19,7 @@ from attentest.explainers.gradient.slopes import slopes, target_of
 from attentest.measures.chance import uniforms
 from attentest.models.copies import copies
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import SEEDS, Within
 from attentest.registry import Registry
 
 __all__ = ["SmoothGrad"]
@@ -48,21 +48,18 @@ class SmoothGrad(Explainer):
     of: Annotated[str, "What is averaged: `gradient_x_input` or `gradient_norm`, with their parameters."] = (
         "gradient_x_input"
     )
-    nt_samples: Annotated[int, "Noisy copies of each text."] = 25
-    stdevs: Annotated[float, "The noise's standard deviation."] = 0.15
+    nt_samples: Annotated[int, "Noisy copies of each text.", Within(1, 10_000)] = 25
+    stdevs: Annotated[float, "The noise's standard deviation.", Within(0, 1000)] = 0.15
     relative: Annotated[
         bool,
         "`True`: the deviation is a share of the range of the text's embeddings, as in the paper; `False`: it is a "
         "number, as in captum.",
     ] = True
-    seed: Annotated[int, "Another seed, other noise."] = 0
+    seed: Annotated[int, "Another seed, other noise.", SEEDS] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         SMOOTHED.parse(self.of)
-        if self.nt_samples < 1:
-            raise InputError(f"{self.name}: nt_samples={self.nt_samples} must be at least 1.")
-        if self.stdevs < 0:
-            raise InputError(f"{self.name}: stdevs={self.stdevs} must not be negative.")
 
     def has_sign(self) -> bool:
         """As what is averaged."""

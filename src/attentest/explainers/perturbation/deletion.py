@@ -38,6 +38,7 @@ class Deletion(Explainer):
     output: Annotated[str, "What the class loses: `margin` (log-odds) or `probability`."] = "margin"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_output(self.name, self.output)
 
     @torch.no_grad()

@@ -18,13 +18,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.erasure import check_erasure, erased
 from attentest.explainers.explainer import margin
 from attentest.explainers.gradient.slopes import Baselines, check_baselines, differentiable, target_of
 from attentest.models.copies import copies
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import Checked, Within
 from attentest.registry import Registry, classes_below
 
 __all__ = ["INTERACTIONS", "IntegratedHessians", "Interaction", "Interactions", "PairwiseOcclusion", "interactions"]
@@ -44,7 +44,7 @@ class Interactions:
     certificate: Mapping[str, Float[Tensor, " batch"]] = field(default_factory=dict)
 
 
-class Interaction(ABC):
+class Interaction(Checked, ABC):
     """A frozen description of a method; ``explain`` applies it to a batch."""
 
     name: ClassVar[str]
@@ -76,6 +76,7 @@ class PairwiseOcclusion(Interaction):
     erasure: Annotated[str, "How tokens are erased: `delete`, `mask`, `zero`, `mean` or `zero_attention`."] = "delete"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_erasure(self.erasure)
 
     @torch.no_grad()
@@ -118,18 +119,18 @@ class IntegratedHessians(Interaction):
     summary: ClassVar[str] = "second derivatives integrated from a baseline; all pairs add up"
     reference: ClassVar[str] = "Janizek et al. 2021"
     cost: ClassVar[str] = "n_steps forward passes, and T + 1 backward passes for each; more where they miss"
-    n_steps: Annotated[int, "Points on the way from the baseline."] = 32
+    n_steps: Annotated[int, "Points on the way from the baseline.", Within(1, 10_000)] = 32
     baselines: Baselines = "zero"
     tolerance: Annotated[
-        float, "A text whose scores miss the difference by a larger share gets twice the points, as long as that helps."
+        float,
+        "A text whose scores miss the difference by a larger share gets twice the points, as long as that helps.",
+        Within(0, 1e6),
     ] = 0.001
-    most_steps: Annotated[int, "No text gets more points than this."] = 512
+    most_steps: Annotated[int, "No text gets more points than this.", Within(1, 100_000)] = 512
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_baselines(self.name, self.baselines)
-        for field_, least in (("n_steps", 1), ("most_steps", 1), ("tolerance", 0.0)):
-            if getattr(self, field_) < least:
-                raise InputError(f"{self.name}: {field_}={getattr(self, field_)} must be at least {least}.")
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None

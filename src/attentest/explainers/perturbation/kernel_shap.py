@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float64, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import InputError
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient.slopes import Baselines, check_baselines, target_of
@@ -25,6 +24,7 @@ from attentest.explainers.perturbation.coalitions import (
 from attentest.explainers.perturbation.drops import check_output
 from attentest.measures.chance import uniforms
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import SEEDS, Within
 
 __all__ = ["KernelShap"]
 
@@ -50,17 +50,18 @@ class KernelShap(Explainer):
     checked: ClassVar[str] = "whether every coalition was asked (exact); how well additive scores fit (adjusted R²)"
     signed: ClassVar[bool] = True
     n_samples: Annotated[
-        int, "Combinations of each text's words; texts of at most log₂(n_samples + 2) words need no more to be exact."
+        int,
+        "Combinations of each text's words; texts of at most log₂(n_samples + 2) words need no more to be exact.",
+        Within(2, 100_000),
     ] = 500
     baselines: Baselines = "zero"
     output: Annotated[str, "What is shared out: `margin` (log-odds) or `probability`."] = "margin"
-    seed: Annotated[int, "Another seed, other combinations."] = 0
+    seed: Annotated[int, "Another seed, other combinations.", SEEDS] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_baselines(self.name, self.baselines)
         check_output(self.name, self.output)
-        if self.n_samples < 2:
-            raise InputError(f"{self.name}: n_samples={self.n_samples} must be at least 2.")
 
     @torch.no_grad()
     def explain(

@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float64, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.errors import InputError
 from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient.slopes import Baselines, check_baselines, target_of
@@ -18,6 +17,7 @@ from attentest.explainers.perturbation.coalitions import explained_share, output
 from attentest.explainers.perturbation.drops import check_output
 from attentest.measures.chance import uniforms
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import SEEDS, Within
 
 __all__ = ["Lime"]
 
@@ -43,21 +43,21 @@ class Lime(Explainer):
     certifies: ClassVar[tuple[str, ...]] = ("fit",)
     checked: ClassVar[str] = "how well the linear model fits (weighted R², adjusted for the number of words)"
     signed: ClassVar[bool] = True
-    n_samples: Annotated[int, "Copies of each text."] = 500
-    kernel_width: Annotated[float, "How fast a copy counts less as words are missing."] = 0.25
-    alpha: Annotated[float, "How strongly coefficients are held near zero (ridge regression)."] = 1.0
+    n_samples: Annotated[int, "Copies of each text.", Within(2, 100_000)] = 500
+    kernel_width: Annotated[
+        float, "How fast a copy counts less as words are missing.", Within(0, 1e6, without=(0,))
+    ] = 0.25
+    alpha: Annotated[
+        float, "How strongly coefficients are held near zero (ridge regression).", Within(0, 1e9, without=(0,))
+    ] = 1.0
     baselines: Baselines = "zero"
     output: Annotated[str, "What is fitted: `margin` (log-odds) or `probability`."] = "margin"
-    seed: Annotated[int, "Another seed, other copies."] = 0
+    seed: Annotated[int, "Another seed, other copies.", SEEDS] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_baselines(self.name, self.baselines)
         check_output(self.name, self.output)
-        if self.n_samples < 2:
-            raise InputError(f"{self.name}: n_samples={self.n_samples} must be at least 2.")
-        for field in ("kernel_width", "alpha"):
-            if not getattr(self, field) > 0:
-                raise InputError(f"{self.name}: {field}={getattr(self, field)} must be above 0.")
 
     @torch.no_grad()
     def explain(

@@ -45,6 +45,7 @@ class Occlusion(Explainer):
     output: Annotated[str, "What the class loses: `margin` (log-odds) or `probability`."] = "margin"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_baselines(self.name, self.baselines)
         check_output(self.name, self.output)
 

@@ -70,6 +70,7 @@ class AttnLRP(OfTransformer):
     ] = "margin"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.output not in ("margin", "logit"):
             raise InputError(
                 f"attn_lrp: output={self.output!r} must be 'margin' (the class against the others) or 'logit'."

@@ -50,6 +50,7 @@ class DeepLift(Replaying):
     path: AttentionPath = "full"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_baselines(self.name, self.baselines)
         check_path(self.name, self.path)
 

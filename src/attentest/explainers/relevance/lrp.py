@@ -18,6 +18,7 @@ from attentest.explainers.gradient.slopes import differentiable, target_of
 from attentest.models.capabilities import Replayable, required
 from attentest.models.networks.signals import Absorber, Relevance
 from attentest.models.subject import Reading, Subject
+from attentest.parameters import Within
 
 __all__ = ["INSTEAD", "LRP", "Replaying", "joined", "texts_at_once"]
 
@@ -55,6 +56,7 @@ class LRP(Replaying):
         float,
         "A little that is added to every sum, so that sums near zero do not hand out huge shares; it keeps what "
         "falls to it.",
+        Within(0, 1e6, without=(0,)),
     ] = 0.001
     bias: Annotated[
         str,
@@ -63,8 +65,7 @@ class LRP(Replaying):
     ] = "absorbs"
 
     def __post_init__(self) -> None:
-        if not self.epsilon > 0:
-            raise InputError(f"lrp: epsilon={self.epsilon} must be above 0; the papers take 0.001.")
+        super().__post_init__()
         if self.bias not in ("absorbs", "omitted"):
             raise InputError(f"lrp: bias={self.bias!r} must be 'absorbs' (it keeps its share) or 'omitted'.")
 

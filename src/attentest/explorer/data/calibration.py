@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import attentest
 from attentest.calibration.analysis.literature import test_of
+from attentest.calibration.analysis.members import members
 from attentest.calibration.analysis.scoring import curve
-from attentest.calibration.analysis.table import Table, read_table
-from attentest.errors import NotApplicable, UnknownName
+from attentest.errors import UnknownName
 from attentest.presentation.calibrated import Calibrated, calibrated
 
 __all__ = ["calibration", "roc"]
@@ -18,8 +15,6 @@ __all__ = ["calibration", "roc"]
 Row = dict[str, Any]
 #: The truths, in the order of the uses that they are about.
 TRUTHS = ("words", "states", "one")
-#: The table of single models, which is in the documentation of a checkout and not in the package.
-MEMBERS = Path(attentest.__file__).parents[2] / "docs" / "calibration"
 
 
 def calibration() -> Row:
@@ -43,7 +38,6 @@ def calibration() -> Row:
         "thorough": _errors(known, thorough=True),
         "truths": list(TRUTHS),
         "tests": tests,
-        "points": (MEMBERS / "members.csv").is_file(),
         "range": known.range,
     }
 
@@ -72,16 +66,6 @@ def _errors(known: Calibrated, *, thorough: bool) -> list[Row]:
     ]
 
 
-@cache
-def _members() -> Table:
-    if not (MEMBERS / "members.csv").is_file():
-        raise NotApplicable(
-            "The table of single models does not come with the package: it is docs/calibration/members.csv of a "
-            "checkout. The figures of all of them together are on this page."
-        )
-    return read_table(MEMBERS).counted()
-
-
 def roc(test: str, truth: str) -> Row:
     """A test's ROC curve for a truth, and every clear model as a point."""
     known = calibrated()
@@ -89,7 +73,7 @@ def roc(test: str, truth: str) -> Row:
         raise UnknownName("test", test[:80], known.auroc)
     if truth not in known.auroc[test]:
         raise UnknownName(f"truth that {test} was measured by", truth[:40], known.auroc[test])
-    table = _members()
+    table = members()
     found = curve(table, test, truth)
     about = {name: table.names(name)[found.rows] for name in ("family", "mechanism", "world")}
     truths, values = table.truth(truth)[found.rows], table.column(test)[found.rows]

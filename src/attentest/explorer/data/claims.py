@@ -8,7 +8,8 @@ from typing import Any
 from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, load_claims
 from attentest.papers.outcome_files import committed
-from attentest.papers.outcomes import STATUSES, Outcome
+from attentest.papers.outcomes import Outcome
+from attentest.papers.settling import STATUSES
 
 __all__ = ["claims_of", "paper_summary"]
 

@@ -65,8 +65,7 @@ class RunFiles:
         self.folder = RunFolder(path)
         self.record = self.folder.record
         self.fields: dict[str, Any] = self.record["fields"]
-        self._kept = Kept(COLUMNS)
-
+        self._kept, self._whole = Kept(COLUMNS), Kept(len(self.record["finished"]) + 1)
         about = (path / "run.json").stat()
         #: What tells this state of the run from a later one.
         self.stamp = about.st_mtime_ns, about.st_size
@@ -229,6 +228,7 @@ class RunFiles:
             raise StorageError(
                 f"{self.id} has no finished findings of {name!r}. Run the same audit again to complete it."
             )
+        self._whole.get(name, lambda: self.folder.verify(f"findings/{name}.parquet"))
         about = self._kept.get(("metadata", name), lambda: self._read(name, lambda: pq.read_metadata(path)))
         options: dict[str, Any] = {"page_checksum_verification": True, "read_dictionary": list(kinds)}
         return self._read(name, lambda: pq.ParquetFile(path, metadata=about, **options))

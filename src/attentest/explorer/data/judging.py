@@ -91,8 +91,8 @@ class Slim(RunFolder):
     """A run whose findings are read without what belongs to single tokens."""
 
     def findings(self, challenge: str) -> Findings:
-        """The findings of one challenge, its file checked page by page."""
-        path = self.path / "findings" / f"{challenge}.parquet"
+        """The findings of one challenge, its file verified."""
+        path = self.verify(f"findings/{challenge}.parquet")
         kept = BY_CLASS.get(challenge.partition("-")[0])
         if kept is None:
             return read_findings(path)

@@ -13,6 +13,7 @@ from attentest.challenges.importance.presentation import GRADES, grade_by_text
 from attentest.errors import InputError, UnknownName
 from attentest.explorer.data.files import RunFiles
 from attentest.explorer.data.plots import plot_of
+from attentest.explorer.data.selection import in_plot, number_of
 from attentest.presentation.text import visible
 from attentest.store.findings import Findings
 from attentest.tasks import wording_of
@@ -100,34 +101,18 @@ def _selected(run: RunFiles, asked: Mapping[str, str]) -> np.ndarray:
         rows = np.array(list(dict.fromkeys(run.check_row(int(text)) for text in named)), dtype=np.int64)
     if asked.get("plot"):
         x, y, _ = plot_of(run, asked["plot"]).values(run)
-        inside = np.isfinite(x[rows]) & np.isfinite(y[rows])
-        for values, low, high in ((x, "x0", "x1"), (y, "y0", "y1")):
-            inside &= (values[rows] >= _number(asked, low, -np.inf)) & (values[rows] <= _number(asked, high, np.inf))
-        rows = rows[inside]
+        rows = rows[in_plot(asked, x[rows], y[rows])]
     if asked.get("from") or asked.get("to"):
         values = _key(run, (asked.get("by") or asked.get("sort") or "row").removeprefix("-"))[rows]
-        rows = rows[(values >= _number(asked, "from", -np.inf)) & (values <= _number(asked, "to", np.inf))]
+        rows = rows[(values >= number_of(asked, "from", -np.inf)) & (values <= number_of(asked, "to", np.inf))]
     if asked.get("grade"):
         if asked["grade"] not in GRADES:
             raise UnknownName("grade", asked["grade"][:40], GRADES)
         rows = rows[grades(run)[rows] == TONES.index(asked["grade"])]
     for name in ("predicted", "label"):
         if asked.get(name):
-            rows = rows[run.numbers("instances", name)[rows] == _number(asked, name, 0)]
+            rows = rows[run.numbers("instances", name)[rows] == number_of(asked, name, 0)]
     return rows
-
-
-def _number(asked: Mapping[str, str], name: str, default: float) -> float:
-    text = asked.get(name)
-    if not text:
-        return default
-    try:
-        found = float(text)
-    except ValueError:
-        found = np.nan
-    if np.isnan(found):
-        raise InputError(f"{name}={text[:40]!r} must be a number.")
-    return found
 
 
 #: Orders by a number of another challenge: its name in the address, the challenge and the column.

@@ -60,13 +60,14 @@ export function direction(tokens) {
 export function number(value, decimals = 3) {
   if (value === null || value === undefined || Number.isNaN(Number(value))) return "–";
   const size = Math.abs(value);
+  if (Number.isInteger(value) && size >= 100) return (value < 0 ? "−" : "") + count(size);
   const written = size !== 0 && size < 10 ** -decimals / 2 ? size.toExponential(1) : size.toFixed(decimals);
   return (value < 0 ? "−" : "") + written;
 }
 
 /** A share as a percentage. */
 export const percent = (value, decimals = 1) =>
-  value === null || value === undefined ? "–" : `${(100 * value).toFixed(decimals)} %`;
+  value === null || value === undefined ? "–" : `${(100 * value).toFixed(decimals)}\u00a0%`;
 
 /** 12,345. */
 export const count = (value) => (value === null || value === undefined ? "–" : Number(value).toLocaleString("en"));
@@ -83,7 +84,7 @@ export async function get(path, options = {}) {
   } catch {
     found = null;
   }
-  if (!answer.ok) throw new Error(found?.error ?? `The server answered ${answer.status} for ${path.split("?")[0]}.`);
+  if (!answer.ok) throw Object.assign(new Error(found?.error ?? `The server answered ${answer.status} for ${path.split("?")[0]}.`), { status: answer.status });
   return found;
 }
 

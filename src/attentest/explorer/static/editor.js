@@ -43,7 +43,7 @@ export function editor(container, text, { reread = null, attack = null, start = 
   const words = h("div", { class: "words", dir: direction(tokens), role: "group", "aria-label": "Weights of the words" });
   const bars = tokens.map((token, place) => barOf(token, place));
   words.append(...bars.map((bar) => bar.cell));
-  const value = h("input", { type: "number", min: 0, max: 1, step: 0.001, inputmode: "decimal", "aria-label": "Weight of the chosen word", change: (event) => typed(event.target.value) });
+  const value = h("input", { type: "number", min: 0, max: 1, step: 0.001, inputmode: "decimal", "aria-label": "Weight of the chosen word", change: (event) => typed(event.target.value), keydown: entered });
   const name = h("output", { class: "chosen", dir: "auto" });
   const scaleNote = h("span", { class: "scale" });
   const one = h(
@@ -162,9 +162,14 @@ export function editor(container, text, { reread = null, attack = null, start = 
     move(event);
   }
 
-  function typed(entered) {
-    const to = Number(entered);
-    if (entered.trim() === "" || !Number.isFinite(to)) {
+  /** Enter counts by itself: a notebook takes it for its own, and no change follows. */
+  function entered(event) {
+    if (event.key === "Enter") typed(event.target.value);
+  }
+
+  function typed(text) {
+    const to = Number(text);
+    if (text.trim() === "" || !Number.isFinite(to)) {
       value.value = shortly(weights[chosen]);
       return;
     }
@@ -209,7 +214,7 @@ export function editor(container, text, { reread = null, attack = null, start = 
       bar.setAttribute("aria-valuetext", number(weight));
       figure.textContent = weight >= 0.0995 ? weight.toFixed(2) : weight >= 0.0005 ? weight.toFixed(3).slice(1) : "0";
     });
-    if (document.activeElement !== value) value.value = shortly(weights[chosen]);
+    if (value.getRootNode().activeElement !== value) value.value = shortly(weights[chosen]);
     for (const button of sets.querySelectorAll("[data-base]"))
       button.setAttribute("aria-pressed", String(!edits.length && base.split(".")[0] === button.dataset.base));
   }

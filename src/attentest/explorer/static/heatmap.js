@@ -131,7 +131,7 @@ function lineOf(tokens, rows, widths, from, to, onWord) {
 }
 
 /** Arrow keys move from cell to cell, over lines too; one cell is a tab stop. */
-function walk(body) {
+export function walk(body) {
   const cells = () => [...body.querySelectorAll("td.heat")];
   const first = body.querySelector("td.heat");
   if (first) first.tabIndex = 0;

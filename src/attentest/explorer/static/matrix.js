@@ -1,6 +1,6 @@
 // Source × target: what every step of writing weighs. A step can be opened.
 import { direction, h, number, visibleToken } from "./base.js";
-import { shades } from "./heatmap.js";
+import { shades, walk } from "./heatmap.js";
 
 /** The matrix of {source, target, written, weights, rows} as a table; open(step): a step was pressed. */
 export function matrix(container, { source, target, written, weights }, { step = 0, open = null } = {}) {
@@ -24,4 +24,5 @@ export function matrix(container, { source, target, written, weights }, { step =
     h("tbody", {}, weights.map(row)),
   );
   container.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Weights of every step" }, table));
+  walk(table);
 }

@@ -1,5 +1,6 @@
-// Scatter plots, histograms and curves as SVG. A point opens its text; a rectangle chooses those inside it.
-import { count, h, inWords, number, svg, visible } from "./base.js";
+// Scatter plots, histograms and curves as SVG. A point opens its text; a loop drawn by hand chooses those inside it.
+import { count, h, inWords, number, roving, svg, visible } from "./base.js";
+import { corners, drawing as drawn, holds } from "./lasso.js";
 
 const SIZE = { width: 360, height: 250, left: 46, right: 10, top: 10, bottom: 36 };
 
@@ -30,6 +31,7 @@ export function ends(values, scale = {}) {
 const linear = ([low, high], [from, to]) => {
   const scale = (value) => from + ((value - low) / (high - low || 1)) * (to - from);
   scale.back = (at) => low + ((at - from) / (to - from)) * (high - low);
+  scale.ends = [low, high];
   return scale;
 };
 
@@ -62,31 +64,29 @@ const short = (tick) => (Math.abs(tick) >= 10000 ? `${tick / 1000}k` : String(ti
 /**
  * A scatter plot of {points: [{row, x, y, class}], x: {title, low, high}, y, total, bins}.
  *
- * open(row): a point was pressed. choose(range): [x0, x1, y0, y1] was drawn, or null.
- * The panel's mark(rows) highlights those rows; null takes the highlight off.
+ * open(row): a point was pressed. choose(selection): {loop} or {range} was drawn, or null.
+ * The panel's mark(rows) highlights those rows; null takes the highlight off. outline(selection) shows what was drawn.
  */
 export function scatter(container, plot, { open = null, choose = null, title = (point) => point.row } = {}) {
-  const { points } = plot;
+  const points = plot.points.filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y)).sort((a, b) => a.x - b.x || a.y - b.y);
   const x = ends(points.map((point) => point.x), plot.x);
   const y = ends(points.map((point) => point.y), plot.y);
-  const label = `${visible(plot.title ?? plot.name, 120)} ${count(plot.total ?? points.length)} texts; the list below holds the same.`;
+  const label = `${visible(plot.title ?? plot.name, 120)} ${count(plot.total ?? points.length)} texts; arrow keys walk along its points, and the list below holds the same.`;
   const { drawing, scaleX, scaleY } = frame({ x, y, xName: plot.x.title, yName: plot.y.title, label });
   if (plot.bins) drawing.append(...counted(plot.bins, scaleX, scaleY));
   const layer = svg("g", {});
-  const dots = points
-    .filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y))
-    .map((point) => {
-      const dot = svg(
-        "circle",
-        { class: `point k${kind(point.class)}`, cx: scaleX(point.x).toFixed(1), cy: scaleY(point.y).toFixed(1), r: points.length > 800 ? 2.2 : 3, "data-row": point.row },
-        svg("title", {}, visible(`${title(point)}: ${number(point.x)}, ${number(point.y)}`, 200)),
-      );
-      return dot;
-    });
+  const dots = points.map((point) => {
+    const name = visible(`${title(point)}: ${number(point.x)}, ${number(point.y)}`, 200);
+    const door = open ? { role: "link", tabindex: -1, "aria-label": name } : {};
+    const place = { cx: scaleX(point.x).toFixed(1), cy: scaleY(point.y).toFixed(1), r: points.length > 800 ? 2.2 : 3 };
+    return svg("circle", { class: `point k${kind(point.class)}`, ...place, "data-row": point.row, ...door }, svg("title", {}, name));
+  });
+  const shape = svg("polygon", { class: "lasso" });
   layer.append(...dots);
   drawing.append(layer);
   container.append(drawing);
-  rubber(drawing, scaleX, scaleY, {
+  if (open) walked(drawing, layer, open);
+  drawn(drawing, { x: scaleX, y: scaleY }, {
     done: choose,
     pressed: (target, at) => {
       const dot = target.closest?.(".point") ?? near(dots, at);
@@ -95,18 +95,36 @@ export function scatter(container, plot, { open = null, choose = null, title = (
     },
   });
   return {
-    inside: ([x0, x1, y0, y1]) => points.filter((p) => p.x >= x0 && p.x <= x1 && p.y >= y0 && p.y <= y1).map((p) => p.row),
+    inside: (selection) => points.filter((point) => holds(selection, point.x, point.y)).map((point) => point.row),
     mark(rows) {
       layer.classList.toggle("has-selection", rows !== null);
       for (const dot of dots) dot.classList.toggle("in", rows !== null && rows.has(Number(dot.dataset.row)));
     },
+    outline(selection) {
+      shape.remove();
+      if (!selection) return;
+      shape.setAttribute("points", corners(selection, x, y).map(([u, v]) => `${scaleX(u).toFixed(1)},${scaleY(v).toFixed(1)}`).join(" "));
+      drawing.append(shape);
+    },
   };
+}
+
+/** The points by keyboard: one tab stop, arrow keys go on by x, Enter opens. */
+function walked(drawing, layer, open) {
+  drawing.setAttribute("role", "group");
+  roving(layer, ".point", { keys: ["ArrowLeft", "ArrowRight"] });
+  layer.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") open(Number(event.target.closest(".point").dataset.row));
+  });
+  layer.addEventListener("click", (event) => {
+    if (event.detail === 0) open(Number(event.target.closest(".point").dataset.row)); // by a screen reader, without a pointer
+  });
 }
 
 const kind = (value) => (Number.isInteger(value) ? Math.abs(value) % 4 : 0);
 
 /** The point nearest to a press, if one lies within some pixels of the drawing. */
-function near(dots, { x, y }) {
+function near(dots, [x, y]) {
   let best = null;
   let least = 64;
   for (const dot of dots) {
@@ -126,44 +144,6 @@ function counted({ x, y, cells }, scaleX, scaleY) {
       svg("title", {}, `${count(found)} texts`),
     ),
   );
-}
-
-/** Draw a rectangle with the pointer; a press without a drag is a press. */
-function rubber(drawing, scaleX, scaleY, { done, pressed }) {
-  const at = (event) => {
-    const box = drawing.getBoundingClientRect();
-    const scale = drawing.viewBox.baseVal.width / box.width;
-    return { x: (event.clientX - box.left) * scale, y: (event.clientY - box.top) * scale };
-  };
-  drawing.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    const from = at(event);
-    const target = event.target;
-    const box = svg("rect", { class: "lasso" });
-    const move = (moved) => {
-      const to = at(moved);
-      if (!box.isConnected && Math.hypot(to.x - from.x, to.y - from.y) < 5) return;
-      if (!box.isConnected) drawing.append(box);
-      for (const [name, value] of [["x", Math.min(from.x, to.x)], ["y", Math.min(from.y, to.y)], ["width", Math.abs(to.x - from.x)], ["height", Math.abs(to.y - from.y)]]) box.setAttribute(name, value);
-    };
-    const end = (ended) => {
-      drawing.removeEventListener("pointermove", move);
-      const to = at(ended);
-      if (!box.isConnected) {
-        if (ended.type === "pointerup") pressed(target, from);
-        return;
-      }
-      box.remove();
-      if (ended.type !== "pointerup") return;
-      const xs = [scaleX.back(from.x), scaleX.back(to.x)].sort((a, b) => a - b);
-      const ys = [scaleY.back(from.y), scaleY.back(to.y)].sort((a, b) => a - b);
-      done?.([...xs, ...ys].map((value) => Number(value.toPrecision(4))));
-    };
-    drawing.setPointerCapture(event.pointerId);
-    drawing.addEventListener("pointermove", move);
-    drawing.addEventListener("pointerup", end, { once: true });
-    drawing.addEventListener("pointercancel", end, { once: true });
-  });
 }
 
 /** A ROC curve of {line: [[x, y], …], members: [{x, y, faithful, name}]}; hovering over a point names its model. */

@@ -224,6 +224,11 @@ def read_again(subject: OwnModel, batch: Batch) -> Reading:
     refuse_weights(subject)
     reading = subject.read(batch)
     weights, mask = reading.weights, reading.mask
+    if not (weights.isfinite().all() and reading.logits.isfinite().all()):
+        raise InputError(
+            f"{subject.called} gives weights or outputs that are not finite (NaN or infinite), so the model cannot be "
+            "judged. Give another model, or mend this one."
+        )
     gaps = (weights.sum(-1) - 1).abs().max(), weights.masked_fill(mask, 0.0).abs().max()
     if max(gaps) > 1e-3:
         raise InputError(

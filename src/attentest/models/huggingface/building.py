@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch import Tensor
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import END, Vocabulary
-from attentest.errors import InputError
+from attentest.errors import AttentestError, CheckpointError, InputError
 from attentest.models.finite import refuse_weights
 from attentest.models.huggingface.attending import Pass
 from attentest.models.huggingface.partial_forward.erased_texts import logits_of_many
@@ -29,6 +30,22 @@ TOLERANCE = 1e-5
 APART = 1e-3
 
 
+@contextlib.contextmanager
+def parts_that_fit() -> Iterator[None]:
+    """What libraries say of a configuration, words and weights that do not belong together, in one line."""
+    try:
+        yield
+    except (AttentestError, MemoryError):
+        raise
+    except Exception as error:  # of whatever kind: a checkpoint may hold anything
+        said = (str(error).strip().splitlines() or [""])[0][:200]
+        raise CheckpointError(
+            f"The checkpoint cannot be run ({type(error).__name__}: {said}): its configuration, words and weights do "
+            "not fit together. Save model and tokenizer again with save_pretrained, into one folder."
+        ) from error
+
+
+@parts_that_fit()
 def build_pretrained(
     model: Any,
     tokenizer: Any,
@@ -93,6 +110,7 @@ def build_pretrained(
     return subject
 
 
+@parts_that_fit()
 def framed_pieces(tokenizer: Any, vocabulary: Vocabulary, *, pair: bool = False, prompt: str = "{text}") -> Pieces:
     """The words of a vocabulary cut into pieces, and what stands round a text of them."""
     if (pad := tokenizer.pad_token_id) is None:
@@ -103,6 +121,7 @@ def framed_pieces(tokenizer: Any, vocabulary: Vocabulary, *, pair: bool = False,
     return pieces_of(tokenizer, vocabulary.words, frame_of(tokenizer, pair=pair, prompt=prompt), int(pad))
 
 
+@parts_that_fit()
 def longest_allowed(config: Any, tokenizer: Any) -> int | None:
     """How many pieces a text may have, with its frame; None where nothing limits it."""
     given = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)

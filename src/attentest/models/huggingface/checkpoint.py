@@ -10,15 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from logging import CRITICAL, getLogger
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from attentest.errors import CheckpointError, InputError
+from attentest.errors import CheckpointError, InputError, shown
+from attentest.memory import at_most
 from attentest.models.huggingface.safe_loading import (
     NO_CODE,
     SAFETENSORS,
     brings_code,
     library,
-    plain_attention,
+    plain,
+    refuse_foreign_files,
+    refuse_foreign_settings,
     refuse_foreign_weights,
 )
 from attentest.store.folder import runs_in
@@ -40,6 +44,10 @@ __all__ = [
 #: How classes of language models end: decoder-only, and encoder–decoder.
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 GENERATING = ("ForConditionalGeneration", "MTModel")
+#: How settings end that say how many layers, or heads, there are; and how many there may be.
+LAYERS, MOST_LAYERS = ("layers", "layer", "heads", "head"), 4096
+#: Bytes of the largest weights, where they are not here to be measured; and what any loading may take beside them.
+LARGEST, ALLOWANCE = 100 << 30, 1 << 30
 #: Seconds that the hub has for its first answer.
 PATIENCE = 5.0
 
@@ -81,7 +89,9 @@ class Checkpoint:
         with quietly():
             try:
                 _refuse_no_tokenizer(Path(self.name))
-                return library().AutoTokenizer.from_pretrained(self.name, local_files_only=self.kept, **NO_CODE)
+                found = library().AutoTokenizer.from_pretrained(self.name, local_files_only=self.kept, **NO_CODE)
+                found("a b")  # settings of a wrong type show when it is used
+                return found
             except Exception as error:
                 raise CheckpointError(
                     f"{self.name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's "
@@ -91,9 +101,8 @@ class Checkpoint:
     def model(self) -> Any:
         """The model with its weights, in single precision."""
         import torch
-        from safetensors import SafetensorError
 
-        config = plain_attention(self.config)
+        config = plain(self.config)
         if self.new_classes is not None:
             config.id2label = dict(enumerate(self.new_classes))
             config.label2id = {label: number for number, label in config.id2label.items()}
@@ -102,8 +111,9 @@ class Checkpoint:
             refuse_foreign_weights(self.name, config, kept=self.kept)
             try:
                 kind = getattr(library(), self.kind)
-                loaded, found = kind.from_pretrained(self.name, **about, local_files_only=self.kept)
-            except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+                with at_most(_memory(Path(self.name))):
+                    loaded, found = kind.from_pretrained(self.name, **about, local_files_only=self.kept)
+            except Exception as error:  # whatever a library makes of settings that make no sense
                 raise CheckpointError(
                     f"{self.name}: its weights cannot be loaded ({_first_line(error)}). They must be whole, and "
                     "safetensors: save the model again with save_pretrained, or copy the folder again."
@@ -128,11 +138,41 @@ def find_checkpoint(
     with quietly():
         # Without the network the library tries again and again, file by file; what it has kept it finds at once.
         kept = not Path(name).exists() and not _on_hub(name)
+        if Path(name).is_dir():
+            refuse_foreign_files(Path(name))
         try:
             config = transformers.AutoConfig.from_pretrained(name, local_files_only=kept, **NO_CODE)
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # whatever a library makes of a file that makes no sense
             raise _cannot_load(name, error) from error
+        refuse_foreign_settings(name, config, kept=kept)
+    if not isinstance(config.architectures, (list, NoneType)) or not all(map(_is_text, config.architectures or ())):
+        raise CheckpointError(
+            f"{name}: architectures in its config.json is {config.architectures!r}, and must be a list of names of "
+            "classes. Save the model again with save_pretrained."
+        )
+    if not isinstance(config.get_text_config(), transformers.PretrainedConfig):
+        raise CheckpointError(
+            f"{name}: a configuration inside its config.json is not what a model of type {config.model_type!r} has. "
+            "Save the model again with save_pretrained."
+        )
+    _refuse_sizes(name, config)
     return Checkpoint(name, config, _class_for(name, config, language, new_classes), new_classes, kept)
+
+
+def _memory(folder: Path) -> int:
+    """Bytes that loading may take: config.json may ask for more than its weights are, to fill memory."""
+    weights = sum(path.stat().st_size for path in folder.glob("*.safetensors")) if folder.is_dir() else LARGEST
+    return ALLOWANCE + 6 * weights
+
+
+def _refuse_sizes(name: str, config: Any) -> None:
+    """Refuse numbers of layers that would be built for ever, before any is."""
+    for key, value in config.to_dict().items():
+        if key.endswith(LAYERS) and isinstance(value, int) and value > MOST_LAYERS:
+            raise CheckpointError(
+                f"{name}: {key}={shown(value)} in its config.json is more than {MOST_LAYERS}. Save the model again "
+                "with save_pretrained."
+            )
 
 
 def fetched(name: str, endings: tuple[str, ...]) -> Path:
@@ -161,10 +201,17 @@ def load_checkpoint(
 
 def class_names(made: str, config: Any) -> tuple[str, ...]:
     """The names that a classifier, of class ``made``, has for its outputs."""
-    count = int(getattr(config, "num_labels", 0))
+    try:
+        count = int(getattr(config, "num_labels", 0))
+        names = tuple(str(config.id2label[number]) for number in range(count))
+    except (TypeError, ValueError, LookupError) as error:
+        raise CheckpointError(
+            f"{made}: id2label in its config.json is no table of numbers and names ({type(error).__name__}: {error}). "
+            "Save the model again with save_pretrained."
+        ) from error
     if count < 2:
         raise InputError(f"{made} has one output, a number, and not a class: only classifiers can be audited.")
-    return tuple(str(config.id2label[number]) for number in range(count))
+    return names
 
 
 def _on_hub(name: str) -> bool:
@@ -183,7 +230,7 @@ def _on_hub(name: str) -> bool:
 def _refuse_no_tokenizer(folder: Path) -> None:
     """The library makes an empty tokenizer where it finds no file of words."""
     words = ("tokenizer.json", "vocab.*", "*.model", "*.spm", "*.tiktoken")
-    if folder.is_dir() and not any(True for pattern in words for _ in folder.glob(pattern)):
+    if folder.is_dir() and not any(path.is_file() for pattern in words for path in folder.glob(pattern)):
         raise OSError("the folder holds no file of its words")
 
 
@@ -224,6 +271,10 @@ def _cannot_load(name: str, error: Exception) -> InputError | CheckpointError:
         f"{name!r} is no folder or run here, and it could not be fetched from the hub (no network, or no such model). "
         "Download it elsewhere and give its folder."
     )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _first_line(error: Exception) -> str:

@@ -119,6 +119,12 @@ class Pieces(torch.nn.Module):
         """The largest number of pieces of a word."""
         return self.table.shape[1]
 
+    @property
+    def largest(self) -> int:
+        """The largest number that a piece has."""
+        frame = self.frame
+        return max(int(self.table.max()), *frame.before, *frame.between, *frame.after, self.pad)
+
     def lengths(self, batch: Batch) -> Int[Tensor, " batch"]:
         """How many pieces each text takes, with its frame."""
         texts = [batch.text] if batch.second is None else [batch.text, batch.second]

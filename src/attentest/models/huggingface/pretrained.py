@@ -198,15 +198,23 @@ class Pretrained(Network, Layered):
         )
 
     def forward(self, batch: Batch) -> Reading:
-        """In training nothing but the logits is read, on a GPU in bfloat16 where that is safe."""
+        """In training logits and attention are read, with their graph, on a GPU in bfloat16 where that is safe.
+
+        Attention is looked at and left as it is, so that what is asked of it changes no other number.
+        """
         if not self.training:
             return self.read(batch)
+        layout, found = self.pieces.layout(batch), list[Seen]()
+
+        def looked(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+            found.append(look(self.site, layout, batch.mask, weights.float(), values.float()))
+            return weights, values
+
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            logits = self.passed(Pass(), self.pieces.layout(batch)).float()
+            logits = self.passed(Pass(edits={self.site.place: looked}), layout).float()
+        (seen,) = found
         none = logits.new_zeros(*batch.mask.shape, 0)
-        return PretrainedReading(
-            logits, none.sum(-1), batch.mask, none, none, none.sum((1, 2)), none.transpose(1, 2), _unread
-        )
+        return PretrainedReading(logits, seen.weights, batch.mask, seen.states, none, seen.total, seen.heads, _unread)
 
     def logits(
         self, batch: Batch, edits: Mapping[int, Edit] | None = None, below: Mapping[int, Any] | None = None
@@ -316,4 +324,4 @@ class Pretrained(Network, Layered):
 
 
 def _unread(weights: Float[Tensor, "batch alternative token"]) -> Tensor:
-    raise InputError("In training nothing but the output is read: put the model into evaluation first (eval()).")
+    raise InputError("In training nothing is read again: put the model into evaluation first (eval()).")

@@ -1,21 +1,36 @@
-"""A checkpoint is data: it runs no code, chooses no kernel, and its weights are safetensors in its own folder."""
+"""A checkpoint is data: it runs no code, chooses no kernel, and all its files lie in its own folder."""
 
 from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from attentest.errors import CheckpointError, InputError
 
-__all__ = ["NO_CODE", "SAFETENSORS", "brings_code", "library", "plain_attention", "refuse_foreign_weights"]
+__all__ = [
+    "DECIDING",
+    "NO_CODE",
+    "SAFETENSORS",
+    "brings_code",
+    "library",
+    "plain",
+    "refuse_foreign_files",
+    "refuse_foreign_settings",
+    "refuse_foreign_weights",
+]
 
 #: For everything that the library loads: modules that a checkpoint names (``auto_map``) are not run, nor asked about.
 NO_CODE: dict[str, Any] = {"trust_remote_code": False}
 #: For models: weights as safetensors alone, because others are unpickled.
 SAFETENSORS: dict[str, Any] = {**NO_CODE, "use_safetensors": True}
-INDEX = "model.safetensors.index.json"
+#: The files of a checkpoint that decide what it computes: weights, configuration, words.
+DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
+INDEX, WHOLE, WORDS = "model.safetensors.index.json", "model.safetensors", "tokenizer_config.json"
+#: Settings that make the library load weights by other packages, or by kernels that it fetches.
+QUANTISED = ("quantization_config", "compression_config")
 
 
 def library() -> Any:
@@ -34,40 +49,128 @@ def brings_code(folder: Path) -> bool:
     """Whether the checkpoint in a folder names modules of its own."""
     try:
         return "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return False
 
 
-def plain_attention(config: Any) -> Any:
-    """The configuration with the library's plain attention: config.json may name a kernel, to be fetched and run."""
+def plain(config: Any) -> Any:
+    """The configuration with the library's plain code: config.json may name a kernel, to be fetched and run."""
     own = copy.deepcopy(config)
-    own._attn_implementation = "eager"
+    own._attn_implementation = own._experts_implementation = "eager"
+    own.fusion_config = None
     return own
+
+
+def refuse_foreign_files(folder: Path) -> None:
+    """Refuse a folder whose files lie elsewhere, or are an adapter, which brings another model along."""
+    if (folder / "adapter_config.json").exists():
+        raise CheckpointError(
+            f"{folder} holds an adapter (adapter_config.json), whose model lies elsewhere. Merge the two "
+            "(model.merge_and_unload()) and save the model that you get with save_pretrained."
+        )
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith((*DECIDING, ".jinja")) or path.is_dir():
+            _refuse_elsewhere(folder, path)
+
+
+def _refuse_elsewhere(folder: Path, path: Path) -> None:
+    """Refuse a link that leads out of the checkpoint; in the hub's own store files are links to blobs beside them."""
+    home = folder.resolve()
+    blobs = home.parents[1] / "blobs" if home.parent.name == "snapshots" else home
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError):  # links in a circle
+        target = Path()
+    if path.is_symlink() and not any(target.is_relative_to(place) for place in (home, blobs)):
+        raise CheckpointError(
+            f"{path} is a link to a file outside of the checkpoint, which is not read. Copy the file itself there."
+        )
+
+
+def refuse_foreign_settings(name: str, config: Any, *, kept: bool) -> None:
+    """Refuse what would load weights by foreign packages, and words from files outside of the checkpoint."""
+    about = config.to_dict()
+    if found := next((key for part in _parts(about) for key in QUANTISED if part.get(key)), None):
+        raise CheckpointError(
+            f"{name}: its weights are quantised ({found} in config.json), and single precision is read here. "
+            "Save the model in single precision (model.dequantize(), then save_pretrained) and audit that."
+        )
+    path = _file(name, WORDS, kept)
+    words = {} if path is None else _json(name, WORDS, path)
+    for key, value in words.items():
+        values = value if isinstance(value, list) else [value]
+        for file in (one for one in values if key.endswith(("_file", "_files")) and isinstance(one, str)):
+            # Old checkpoints name places on their author's machine: what is not there is not read.
+            if _outside(file) and path is not None and (path.parent / file).exists():
+                raise CheckpointError(
+                    f"{name}: {WORDS} names {file!r} as {key}, and only files inside the checkpoint are read. "
+                    "Save the tokenizer again with save_pretrained."
+                )
+
+
+def _parts(about: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
+    """A configuration and those inside it."""
+    yield about
+    for value in about.values():
+        if isinstance(value, dict):
+            yield from _parts(value)
 
 
 def refuse_foreign_weights(name: str, config: Any, *, kept: bool) -> None:
     """Refuse weights that are not safetensors files inside the checkpoint, before any of them is opened."""
+    explicit = getattr(config, "transformers_weights", None)
+    if explicit is not None:
+        _check(name, explicit, "config.json", (".safetensors", ".safetensors.index.json"))
+        if not explicit.endswith(".json"):
+            return
+    index = explicit or INDEX
+    path = _file(name, index, kept)
+    if path is None:
+        # Without this the library asks a service on the hub to convert pickled weights, and takes what that answers.
+        if explicit is None and _file(name, WHOLE, kept) is None:
+            raise CheckpointError(
+                f"{name}: it has no weights as safetensors ({WHOLE} or {INDEX}), and no others are read: pickled ones "
+                "may run code. Load the model where you trust it, and save it again with save_pretrained."
+            )
+        return
+    files = _json(name, index, path).get("weight_map")
+    if not isinstance(files, dict):
+        raise CheckpointError(f"{name}: its {index} cannot be read. Save the model again, or copy it again.")
+    for file in dict.fromkeys(map(str, files.values())):
+        _check(name, file, index, (".safetensors",))
+        if Path(name).is_dir():
+            _refuse_elsewhere(Path(name), Path(name) / file)
+
+
+def _file(name: str, file: str, kept: bool) -> Path | None:
+    """A file of a checkpoint in a folder or on the hub; None where it has none."""
     from transformers.utils.hub import cached_file
 
-    index: str = getattr(config, "transformers_weights", None) or INDEX
-    _check(name, index, "config.json", (".safetensors", ".safetensors.index.json"))
-    if not index.endswith(".json"):
-        return
     try:
-        path = cached_file(name, index, local_files_only=kept, _raise_exceptions_for_missing_entries=False)
-        files = {} if path is None else json.loads(Path(path).read_text(encoding="utf-8"))["weight_map"]
-        named = sorted(set(files.values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{name}: its {index} cannot be read. Save the model again, or copy it again.") from error
-    for file in named:
-        _check(name, file, index, (".safetensors",))
+        found = cached_file(name, file, local_files_only=kept, _raise_exceptions_for_missing_entries=False)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{name}: its {file} cannot be read. Save the model again, or copy it again.") from error
+    return None if found is None else Path(found)
+
+
+def _json(name: str, file: str, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{name}: its {file} cannot be read. Save the model again, or copy it again.") from error
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{name}: its {file} is not a JSON object. Save the model again, or copy it again.")
+    return found
 
 
 def _check(name: str, file: object, where: str, endings: tuple[str, ...]) -> None:
-    text = str(file)
-    outside = any(path.is_absolute() or ".." in path.parts for path in (PurePosixPath(text), PureWindowsPath(text)))
-    if outside or not isinstance(file, str) or not text.endswith(endings):
+    if not isinstance(file, str) or _outside(file) or not file.endswith(endings):
         raise CheckpointError(
-            f"{name}: {where} names {text!r} for its weights, and only safetensors files inside the checkpoint are "
-            "read. Save the model again with save_pretrained."
+            f"{name}: {where} names {str(file)!r} for its weights, and only safetensors files inside the checkpoint "
+            "are read. Save the model again with save_pretrained."
         )
+
+
+def _outside(file: str) -> bool:
+    """Whether a name leads out of the folder it stands in, on any system."""
+    return any(path.is_absolute() or ".." in path.parts for path in (PurePosixPath(file), PureWindowsPath(file)))

@@ -9,7 +9,7 @@ import numpy as np
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError
+from attentest.errors import CheckpointError, InputError
 from attentest.models.huggingface.building import framed_pieces, longest_allowed
 from attentest.models.huggingface.pieces import MOST, Pieces
 from attentest.models.huggingface.pretrained import Pretrained
@@ -22,12 +22,23 @@ def fitting_pieces(
 ) -> Pieces:
     """The pieces of all words; texts that have more than the model of this configuration takes are refused."""
     pieces = framed_pieces(tokenizer, vocabulary, pair=pair, prompt=prompt)
+    _refuse_foreign(pieces, config)
     allowed = longest_allowed(config, tokenizer)
     for split in splits:
         if allowed is not None and len(split):
             lengths = _summed(split, vocabulary, pieces.counts.cpu().numpy()) + pieces.frame.size
             _refuse_long(split, lengths, allowed)
     return pieces
+
+
+def _refuse_foreign(pieces: Pieces, config: Any) -> None:
+    """Refuse a tokenizer that has pieces which the model does not know."""
+    known, largest = getattr(config.get_text_config(), "vocab_size", None), pieces.largest
+    if isinstance(known, int) and largest >= known:
+        raise CheckpointError(
+            f"The tokenizer has a piece of number {largest}, and the model knows {known} of them: they do not belong "
+            "together. Save the model's own tokenizer beside it."
+        )
 
 
 def _refuse_long(split: Split, lengths: np.ndarray, allowed: int) -> None:

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attentest.errors import InputError
+from attentest.parameters import Checked, Within
 from attentest.registry import Registry, classes_below
 
 __all__ = [
@@ -61,7 +62,7 @@ class DecoderNetwork(nn.Module, ABC):
         """The output, from the state after writing: of one step, or of many at once."""
 
 
-class Decoder(ABC):
+class Decoder(Checked, ABC):
     """A description of a decoder."""
 
     name: ClassVar[str]
@@ -90,13 +91,12 @@ class Bahdanau(Recurrent):
     """
 
     name: ClassVar[str] = "bahdanau"
-    hidden: Annotated[int, "Numbers in the state that asks and writes."] = 256
+    hidden: Annotated[int, "Numbers in the state that asks and writes.", Within(1, 65_536)] = 256
     dropout: Annotated[
-        float, "The share of what the output layer sees, and of what it gives, that is left out at random in training."
+        float,
+        "The share of what the output layer sees, and of what it gives, that is left out at random in training.",
+        Within(0, 1, without=(1,)),
     ] = 0.3
-
-    def __post_init__(self) -> None:
-        _check(self)
 
     def build(self, embedding: int, states: int) -> DecoderNetwork:
         """One recurrent layer and an output layer of state, context and last word."""
@@ -117,18 +117,18 @@ class Luong(Recurrent):
         int,
         "Numbers in the state that asks and writes; those of the text's states where nothing maps between them "
         "(`mapped=False`).",
+        Within(1, 65_536),
     ] = 256
     dropout: Annotated[
-        float, "The share of what the output layer sees, and of what it gives, that is left out at random in training."
+        float,
+        "The share of what the output layer sees, and of what it gives, that is left out at random in training.",
+        Within(0, 1, without=(1,)),
     ] = 0.3
     feeding: Annotated[
         bool,
         'Whether the last output is read with the next word ("input feeding"), so that a step knows where the last '
         "ones looked.",
     ] = True
-
-    def __post_init__(self) -> None:
-        _check(self)
 
     def build(self, embedding: int, states: int) -> DecoderNetwork:
         """One recurrent layer and an output layer of context and state."""
@@ -152,20 +152,20 @@ class Transformer(Decoder):
     """
 
     name: ClassVar[str] = "transformer"
-    layers: Annotated[int, "Layers that read, and as many that write."] = 4
-    heads: Annotated[int, "Heads of every attention, side by side; `hidden` is a multiple of them."] = 4
-    hidden: Annotated[int, "Numbers in a state and in an embedding."] = 256
-    feedforward: Annotated[int, "Numbers in the middle of the network that ends every layer."] = 1024
+    layers: Annotated[int, "Layers that read, and as many that write.", Within(1, 64)] = 4
+    heads: Annotated[int, "Heads of every attention, side by side; `hidden` is a multiple of them.", Within(1, 256)] = 4
+    hidden: Annotated[int, "Numbers in a state and in an embedding.", Within(1, 65_536)] = 256
+    feedforward: Annotated[int, "Numbers in the middle of the network that ends every layer.", Within(1, 262_144)] = (
+        1024
+    )
     dropout: Annotated[
         float,
         "The share of embeddings, and of what every part of a layer adds, that is left out at random in training.",
+        Within(0, 1, without=(1,)),
     ] = 0.3
 
     def __post_init__(self) -> None:
-        _check(self)
-        for field in ("layers", "heads", "feedforward"):
-            if getattr(self, field) < 1:
-                raise InputError(f"Decoder {self.name!r}: {field}={getattr(self, field)} must be at least 1.")
+        super().__post_init__()
         if self.hidden % self.heads or self.hidden % 2:
             raise InputError(
                 f"Decoder {self.name!r}: hidden={self.hidden} must be even, and a multiple of heads={self.heads}."
@@ -194,13 +194,6 @@ class TransformerBase(Transformer):
 
 
 DECODERS: Registry[Decoder] = Registry("decoder", partial(classes_below, "attentest.models.parts", Decoder))
-
-
-def _check(decoder: Bahdanau | Luong | Transformer) -> None:
-    if decoder.hidden < 1:
-        raise InputError(f"Decoder {decoder.name!r}: hidden={decoder.hidden} must be at least 1.")
-    if not 0 <= decoder.dropout < 1:
-        raise InputError(f"Decoder {decoder.name!r}: dropout={decoder.dropout} must be at least 0 and below 1.")
 
 
 class BahdanauNetwork(DecoderNetwork):

@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import NotApplicable
 from attentest.models.networks.signals import AnySignal
+from attentest.parameters import Checked
 
-__all__ = ["Encoder", "EncoderNetwork", "check_positive"]
+__all__ = ["Encoder", "EncoderNetwork"]
 
 #: Numbers that one pass over shortened sequences may hold.
 CELLS = {"cpu": 4_000_000, "cuda": 100_000_000}
@@ -72,7 +73,7 @@ class EncoderNetwork(nn.Module, ABC):
         raise NotApplicable(f"Encoder network {type(self).__name__} has no replay, which lrp and deep_lift need.")
 
 
-class Encoder(ABC):
+class Encoder(Checked, ABC):
     """A description of an encoder."""
 
     name: ClassVar[str]
@@ -80,10 +81,3 @@ class Encoder(ABC):
     @abstractmethod
     def build(self, embedding: int) -> EncoderNetwork:
         """The network, for embeddings of this size."""
-
-
-def check_positive(encoder: str, **fields: int) -> None:
-    """Refuse sizes below one."""
-    for name, value in fields.items():
-        if value < 1:
-            raise InputError(f"Encoder {encoder!r}: {name}={value} must be at least 1.")

@@ -16,10 +16,11 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.networks.signals import AnySignal
-from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
+from attentest.models.parts.encoder import Encoder, EncoderNetwork
 from attentest.models.parts.gru import BiGRU
 from attentest.models.parts.lstm import LSTM, BiLSTM
 from attentest.models.parts.orthogonal import OrthogonalLSTM
+from attentest.parameters import Several, Within
 from attentest.registry import Registry, classes_below
 
 __all__ = [
@@ -44,15 +45,17 @@ class Convolution(Encoder):
     """
 
     name: ClassVar[str] = "convolution"
-    filters: Annotated[int, "Filters of each width."] = 64
+    filters: Annotated[int, "Filters of each width.", Within(1, 65_536)] = 64
     widths: Annotated[
-        tuple[int, ...], "Widths of the windows, in tokens; odd, so that state *t* stands over token *t*."
+        tuple[int, ...],
+        "Widths of the windows, in tokens; odd, so that state *t* stands over token *t*.",
+        Several(),
+        Within(1, 1001),
     ] = (1, 3, 5, 7)
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One convolution per width."""
-        check_positive(self.name, filters=self.filters)
-        if any(width % 2 == 0 or width < 1 for width in self.widths):
+        if any(width % 2 == 0 for width in self.widths):
             raise InputError(f"Convolution widths {self.widths} must be odd, so that state t stands over token t.")
         return ConvolutionNetwork(embedding, self.filters, self.widths)
 
@@ -66,12 +69,11 @@ class Average(Encoder):
     """
 
     name: ClassVar[str] = "average"
-    hidden: Annotated[int, "Numbers in a state."] = 256
+    hidden: Annotated[int, "Numbers in a state.", Within(1, 65_536)] = 256
     activation: Annotated[str, "`relu` (the paper's text) or `tanh` (its released code)."] = "relu"
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One linear layer."""
-        check_positive(self.name, hidden=self.hidden)
         if self.activation not in ("relu", "tanh"):
             raise InputError(f"Encoder 'average': activation={self.activation!r} must be 'relu' or 'tanh'.")
         return AverageNetwork(embedding, self.hidden, self.activation)

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
-from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
+from attentest.models.parts.encoder import Encoder, EncoderNetwork
+from attentest.parameters import Within
 
 __all__ = ["BiGRU", "BiGRUNetwork"]
 
@@ -25,11 +26,10 @@ class BiGRU(Encoder):
     """
 
     name: ClassVar[str] = "bigru"
-    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many."] = 50
+    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many.", Within(1, 65_536)] = 50
 
     def build(self, embedding: int) -> EncoderNetwork:
         """Two GRUs, one on reversed input."""
-        check_positive(self.name, hidden=self.hidden)
         return BiGRUNetwork(embedding, self.hidden)
 
 

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from attentest.errors import InputError
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
-from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
+from attentest.models.parts.encoder import Encoder, EncoderNetwork
 from attentest.models.parts.stacked import SKIPS, SkipNetwork, StackedNetwork
+from attentest.parameters import Within
 
 __all__ = ["LSTM", "BiLSTM", "BiLSTMNetwork", "Cell", "LSTMNetwork", "last_states", "replayed"]
 
@@ -28,8 +29,10 @@ class BiLSTM(Encoder):
     """
 
     name: ClassVar[str] = "bilstm"
-    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many."] = 128
-    layers: Annotated[int, "Bidirectional layers, one on the other; each reads both directions of the one below."] = 1
+    hidden: Annotated[int, "Numbers in a state, per direction; a state has twice as many.", Within(1, 65_536)] = 128
+    layers: Annotated[
+        int, "Bidirectional layers, one on the other; each reads both directions of the one below.", Within(1, 64)
+    ] = 1
     skip: Annotated[
         str,
         "How a word's embedding joins its state (Tutek & Šnajder 2020): `none`, `concat` (put beside it) or "
@@ -43,7 +46,6 @@ class BiLSTM(Encoder):
 
     def build(self, embedding: int) -> EncoderNetwork:
         """Two LSTMs for each layer, one on reversed input."""
-        check_positive(self.name, hidden=self.hidden, layers=self.layers)
         if self.skip not in ("none", *SKIPS):
             raise InputError(f"Encoder {self.name!r}: skip={self.skip!r} must be none, {' or '.join(SKIPS)}.")
         if self.skip == "residual" and embedding != 2 * self.hidden:
@@ -72,11 +74,10 @@ class LSTM(Encoder):
     """
 
     name: ClassVar[str] = "lstm"
-    hidden: Annotated[int, "Numbers in a state."] = 128
+    hidden: Annotated[int, "Numbers in a state.", Within(1, 65_536)] = 128
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One LSTM."""
-        check_positive(self.name, hidden=self.hidden)
         return LSTMNetwork(embedding, self.hidden)
 
 

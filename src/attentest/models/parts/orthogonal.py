@@ -10,8 +10,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attentest.models.networks.signals import AnySignal
-from attentest.models.parts.encoder import Encoder, EncoderNetwork, check_positive
+from attentest.models.parts.encoder import Encoder, EncoderNetwork
 from attentest.models.parts.lstm import last_states, replayed
+from attentest.parameters import Within
 
 __all__ = ["OrthogonalLSTM", "OrthogonalNetwork"]
 
@@ -25,11 +26,10 @@ class OrthogonalLSTM(Encoder):
     """
 
     name: ClassVar[str] = "orthogonal_lstm"
-    hidden: Annotated[int, "Numbers in a state."] = 128
+    hidden: Annotated[int, "Numbers in a state.", Within(1, 65_536)] = 128
 
     def build(self, embedding: int) -> EncoderNetwork:
         """One LSTM and a projection at every step."""
-        check_positive(self.name, hidden=self.hidden)
         return OrthogonalNetwork(embedding, self.hidden)
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from attentest.presentation.certificates import Check, checks_of
+from attentest.printing import Printer
 from attentest.report.explanations.savable import Savable
 
 if TYPE_CHECKING:
@@ -135,11 +136,10 @@ class Explanation(Savable):
 
     def show(self) -> None:
         """Print it, in colour where the terminal has colours."""
-        from rich.console import Console
 
         from attentest.report.explanations.terminal import ExplanationView
 
-        Console(highlight=False).print(ExplanationView(self))
+        Printer(highlight=False).print(ExplanationView(self))
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for every word: the word, whether it is unknown, and a column for every method."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
+from attentest.printing import json_text
 from attentest.store.atomic import write_text
 
 __all__ = ["Savable"]
@@ -32,7 +32,5 @@ class Savable(ABC):
         if not target.parent.is_dir():
             raise InputError(f"There is no folder {target.parent} to write {target.name} in. Make it, or name another.")
         as_json = target.suffix.lower() == ".json"
-        write_text(
-            target, json.dumps(self.to_record(), ensure_ascii=False, indent=1) + "\n" if as_json else self.to_html()
-        )
+        write_text(target, json_text(self.to_record()) + "\n" if as_json else self.to_html())
         return target

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attentest.presentation.text import pair_in_words, visible, visible_token
+from attentest.printing import Printer
 from attentest.report.explanations.savable import Savable
 
 if TYPE_CHECKING:
@@ -48,10 +49,9 @@ class Translation(Savable):
 
     def show(self) -> None:
         """Print it: for each word written, the words of the text with the largest scores."""
-        from rich.console import Console
         from rich.text import Text
 
-        console = Console(highlight=False)
+        console = Printer(highlight=False)
         console.print(Text.assemble(("Text         ", "dim"), visible(" ".join(self.tokens))))
         console.print(Text.assemble(("Translation  ", "dim"), (visible(self.translation) or "nothing", "bold")))
         for note in self.notes:

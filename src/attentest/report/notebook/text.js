@@ -27,6 +27,8 @@ function part(parent, title) {
 async function render({ model, el }) {
   const text = model.get("text");
   const place = document.createElement("div");
+  // JupyterLab's shortcuts, as 0 0 or arrow keys, would take what is typed into the shadow tree for theirs.
+  place.dataset.lmSuppressShortcuts = "true";
   const root = place.attachShadow({ mode: "open" });
   el.replaceChildren(place);
   const style = document.createElement("style");
@@ -39,6 +41,7 @@ async function render({ model, el }) {
   const maps = part(page, "What every explainer says of the words");
   if (text.token_logits) {
     const changed = part(page, "Change a weight, and see");
+    changed.className = "card editor";
     editor(changed, text);
   }
   requestAnimationFrame(() => heatmap(maps, { tokens: text.tokens, rows }));

@@ -52,7 +52,7 @@ def examples(found: Mapping[str, Findings], palette: Palette, names: Sequence[st
     for key, why in chosen.items():
         text, attack = texts[key], against.get(key, {})
         maps = [("attention", text["attention"], _outcome(text, names))]
-        if attack.get("adversarial_attention") and attack["lower"] >= DIFFERENT:
+        if attack.get("adversarial_attention") and (attack["lower"] or 0.0) >= DIFFERENT:
             maps.append(("adversary", attack["adversarial_attention"], _attacked(text, attack, names)))
         kept = _kept([w for _, w, _ in maps], [text[e] for e in explainers if text[e]], text.get("rationale"))
         yield {

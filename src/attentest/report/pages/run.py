@@ -27,7 +27,7 @@ from attentest.report.verdict.missing import failures, left_out
 from attentest.report.verdict.verdict import Verdict
 from attentest.store.atomic import write_text
 from attentest.store.findings import Findings, Measure
-from attentest.store.folder import RunFolder
+from attentest.store.folder import REPORT, RunFolder
 from attentest.store.summary import Estimate, estimate, sentences_of
 
 __all__ = ["basis_of", "figures_of", "page", "plots_of", "sections_of", "steps_of", "write_report"]
@@ -40,8 +40,10 @@ Row = dict[str, Any]
 
 
 def write_report(run: RunFolder, verdict: Verdict, target: Path) -> None:
-    """Write the page of a run and its verdict to a file, whole or not at all."""
+    """Write the page of a run and its verdict to a file, whole or not at all; the run's own is sealed with the run."""
     write_text(target, page(run, verdict))
+    if target == run.path / REPORT:
+        run.finish(REPORT)
 
 
 def page(run: RunFolder, verdict: Verdict) -> str:
@@ -200,6 +202,8 @@ def _files(finished: Mapping[str, Mapping[str, Any]], found: Mapping[str, Findin
     """Each finished file, what it holds, its checksum."""
     rows = {f"findings/{name}.parquet": {"rows": len(findings.table)} for name, findings in found.items()}
     for name, about in finished.items():
+        if name == REPORT:  # this page, as it was before
+            continue
         holds = {key: value for key, value in about.items() if key != "sha256"} | rows.get(name, {})
         yield name, _words(holds), about["sha256"]
 

@@ -85,6 +85,10 @@ ARGUMENT = (
     Part("saliency", "faithfulness", "attention.normalised_comprehensiveness"),
     Part("rationale", "rationale", "attention.average_precision"),
     Part("alignment", "alignment"),
+    Part("selection", "selection"),
+    Part("places", "selection"),
+    Part("edits", "edits"),
+    Part("fragility", "fragility"),
     Part("carries", "guide"),
     Part(
         *("luck", "seed_variance"),

@@ -13,9 +13,10 @@ from attentest.errors import InputError
 from attentest.models.huggingface.checkpoint import is_checkpoint
 from attentest.runs.describe.given import describe_checkpoint, describe_in_memory
 from attentest.runs.describe.trained import describe_trained
+from attentest.runs.model import verify_checkpoint, verify_given
 from attentest.runs.options import Options
 from attentest.runs.questions import Questions
-from attentest.runs.run import CHECKPOINT, MODEL, Run
+from attentest.runs.run import CHECKPOINT, Run
 from attentest.store.folder import RunFolder
 
 __all__ = ["describe_run"]
@@ -50,7 +51,10 @@ def _described(options: Options) -> Run:
         return describe_trained(options)
     if (Path(model) / CHECKPOINT / "config.json").is_file():
         return _fine_tuned_before(RunFolder(Path(model)), options)
-    return describe_checkpoint(options) if is_checkpoint(model) else describe_trained(options)
+    if not is_checkpoint(model):
+        return describe_trained(options)
+    verify_given(model)
+    return describe_checkpoint(options)
 
 
 def _with_texts(options: Options) -> Options:
@@ -64,8 +68,8 @@ def _with_texts(options: Options) -> Options:
 
 def _fine_tuned_before(folder: RunFolder, options: Options) -> Run:
     """The run for the checkpoint that another run fine-tuned; without data, on the corpus it was fine-tuned on."""
-    folder.verify(MODEL)
+    checkpoint = verify_checkpoint(folder)
     was = folder.record["fields"]["corpus"]["name"]
     if options.corpus is None and options.data is None and was in CORPORA:
         options = replace(options, corpus=was)
-    return describe_checkpoint(replace(options, model=folder.path / CHECKPOINT))
+    return describe_checkpoint(replace(options, model=checkpoint))

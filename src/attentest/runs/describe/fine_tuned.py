@@ -16,9 +16,10 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
 from attentest.models.huggingface.building import build_pretrained, longest_allowed
 from attentest.models.huggingface.checkpoint import fetched, find_checkpoint, is_checkpoint, load_checkpoint, quietly
+from attentest.models.huggingface.safe_loading import DECIDING
 from attentest.models.huggingface.site import site_names
 from attentest.models.huggingface.texts import described, fitting_pieces
-from attentest.runs.applicable import applicable
+from attentest.runs.applicable import applicable, refuse_lacking, refuse_terms_of
 from attentest.runs.fine_tuned import FineTunedRun, Start
 from attentest.runs.options import Options
 from attentest.runs.questions import OF_CHECKPOINTS, Questions, Usual
@@ -26,11 +27,9 @@ from attentest.runs.run import with_instances
 from attentest.store.atomic import checksum
 from attentest.tasks import TASKS
 from attentest.training.fine_tuning import FINE_TUNING, refuse_writing, words_of
+from attentest.training.terms import Term, terms_named
 
 __all__ = ["checkpoint_folder", "describe_fine_tuned"]
-
-#: The files of a checkpoint that decide what it computes: weights, configuration, words.
-DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
 
 
 def describe_fine_tuned(options: Options, corpus: Corpus, training: Mapping[str, Any], tokenizer: str) -> FineTunedRun:
@@ -44,10 +43,13 @@ def describe_fine_tuned(options: Options, corpus: Corpus, training: Mapping[str,
     words = Vocabulary.from_split(corpus["train"].take(range(min(3, len(corpus["train"])))))
     put = Questions.of(options).put(OF_CHECKPOINTS)
     asked = with_instances(put.challenges), put.usual, corpus["test"].has("rationale")
-    found = _begun(folder, _digest(folder), words.words, TASKS[corpus.task].pairs, site, *asked)
+    terms = terms_named(options.terms)
+    refuse_lacking(terms, corpus["train"])
+    found = _begun(folder, _digest(folder), words.words, TASKS[corpus.task].pairs, site, terms, *asked)
     return FineTunedRun(
         corpus,
         training=replace(FINE_TUNING, **training),
+        terms=terms,
         site="" if site == site_names(found.places)[0] else site,
         start=found,
         challenges=put.challenges,
@@ -97,6 +99,7 @@ def _begun(
     words: tuple[str, ...],
     pair: bool,
     site: str,
+    terms: tuple[Term, ...],
     challenges: tuple[Challenge, ...],
     usual: Usual,
     marked: bool,
@@ -105,6 +108,7 @@ def _begun(
     model, tokenizer = load_checkpoint(folder, new_classes=("0", "1"))
     with quietly():
         subject = build_pretrained(model, tokenizer, Vocabulary(words), pair=pair)
+    refuse_terms_of(terms, subject)
     applicable(challenges, usual, subject.at(site), has_rationale=marked)
     weights = sum(value.numel() for value in model.parameters())
     return Start(folder, digest, described(subject), subject.places, subject.rows, weights)

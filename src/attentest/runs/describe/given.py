@@ -13,6 +13,7 @@ import torch
 
 from attentest.data.batches import Encoded
 from attentest.data.corpus import Corpus, Split
+from attentest.data.marking import with_marks
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError, NotApplicable
 from attentest.models.custom.own_model import OwnModel, self_tested
@@ -109,7 +110,7 @@ def _asked_of(options: Options, names: tuple[str, ...], config: Any, own_tokeniz
     """The texts and questions for a model with these classes and this configuration."""
     words, prompt = options.label_words, "{text}" if options.prompt is None else options.prompt
     answers = list(words.values() if isinstance(words, Mapping) else words) if words else None
-    loaded = corpus_for(options.corpus, names, options.classes, **options.only(FILES))
+    loaded = with_marks(corpus_for(options.corpus, names, options.classes, **options.only(FILES)), options.mark)
     split = examined_of(loaded, "test", options.seed, options.limit or 0)
     chosen = _chosen(options, OF_CHECKPOINTS)
     vocabulary, tokenizer = Vocabulary.from_split(split), own_tokenizer()
@@ -143,7 +144,7 @@ def _describe_subject(options: Options, subject: Subject, numbered: tuple[str, .
     """The run that audits a subject made from a model of one's own."""
     chosen = _chosen(options, SUITED)
     names = tuple(options.classes or numbered)
-    loaded = corpus_for(options.corpus, names, options.classes, **options.only(FILES))
+    loaded = with_marks(corpus_for(options.corpus, names, options.classes, **options.only(FILES)), options.mark)
     if len(loaded.classes) != subject.classes:
         raise InputError(
             f"The data has {len(loaded.classes)} classes ({', '.join(loaded.classes)}), and the model "

@@ -14,6 +14,7 @@ from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.files.presence import check_choice_of_texts
 from attentest.data.files.to_corpus import corpus_from_files
+from attentest.data.marking import with_marks
 from attentest.data.sentences import with_sentences
 from attentest.errors import InputError
 from attentest.models.architecture import ASPECT, OWN, QUERIES, Architecture
@@ -21,6 +22,7 @@ from attentest.models.parts.attention import ATTENTIONS, ScaledDot
 from attentest.models.parts.decoders import DECODERS, Decoder, Transformer
 from attentest.models.parts.encoders import ENCODERS, NoEncoder
 from attentest.models.parts.heads import HEADS
+from attentest.models.parts.selectors import SELECTORS
 from attentest.runs.applicable import refuse_terms, refuse_untrained
 from attentest.runs.describe.fine_tuned import checkpoint_folder, describe_fine_tuned
 from attentest.runs.given import GivenRun
@@ -116,12 +118,16 @@ def _parts(options: Options, defaults: Preset) -> Architecture:
         ATTENTIONS.parse(options.attention),
         embedding=options.embedding,
         structure=options.structure,
+        selector=SELECTORS.parse(options.selector) if options.selector else None,
     )
 
 
 def load_texts(options: Options, words: str, *, lowercase: bool = True, was: Mapping[str, Any] | None = None) -> Corpus:
     """The corpus that the options name, or their rows as one; ``was`` is that of a model that is trained already."""
-    was = was or {}
+    return with_marks(_load(options, words, lowercase, was or {}), options.mark)
+
+
+def _load(options: Options, words: str, lowercase: bool, was: Mapping[str, Any]) -> Corpus:
     if options.data is not None:
         given = {**options.only(FILES), "tokenizer": words, "lowercase": lowercase}
         return corpus_from_files(**given, classes=tuple(was["classes"]) if was else None)

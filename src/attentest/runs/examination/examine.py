@@ -14,7 +14,6 @@ import torch
 
 from attentest.challenges.challenge import Challenge
 from attentest.challenges.companions import Companion
-from attentest.challenges.training_texts import TrainingTexts
 from attentest.data.batches import Batch, Encoded, bucketed
 from attentest.data.corpus import Split
 from attentest.models.subject import Subject
@@ -26,6 +25,7 @@ from attentest.runs.examination.pace import Forecast, Pace
 from attentest.store.atomic import replacing
 from attentest.store.findings import FindingsWriter
 from attentest.store.parts import Parts
+from attentest.training.training_texts import TrainingTexts
 
 __all__ = ["UNFINISHED", "examine", "examiner_of", "measured"]
 

@@ -15,7 +15,7 @@ import torch
 
 from attentest.challenges.challenge import Challenge, Examination
 from attentest.challenges.companions import Companion
-from attentest.challenges.training_texts import TrainingTexts
+from attentest.challenges.edits.twins import EditedTexts
 from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.rationales import Annotators, Rationales
@@ -28,6 +28,7 @@ from attentest.memory import give_back, give_back_if_grown
 from attentest.models.subject import Reading, Subject
 from attentest.runs.examination.batch_limit import BatchLimit
 from attentest.runs.examination.finite import finite_only
+from attentest.training.training_texts import TrainingTexts
 
 __all__ = ["Examined", "Examiner", "Stopped", "Texts", "give_back_memory", "in_order"]
 
@@ -77,6 +78,7 @@ class Examiner:
 
     def __post_init__(self) -> None:
         self._rationales, self._annotators = Rationales.of(self.split), Annotators.of(self.split)
+        self._edits = EditedTexts.of(self.split)
         self._texts = Split(self.split.table.select([n for n in ("tokens", "sentences") if self.split.has(n)]))
         self._continuations = Continuations(*self.encoded.text)
         self._seconds = Split(self.split.table.select(["second"])) if self.split.has("second") else None
@@ -147,6 +149,8 @@ class Examiner:
             texts=len(self.encoded),
             companions=self.companions,
             donors=self.encoded.batch,
+            marks_of=None if marks is None else marks.batch,
+            edits=self._edits,
             continuations=self._continuations,
             training=self.training,
             vocabulary=None if written is None else written.vocabulary,

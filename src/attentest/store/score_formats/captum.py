@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from attentest.errors import InputError
+from attentest.errors import InputError, shown
 from attentest.store.atomic import replacing
 from attentest.store.score_formats.format import Format, present
 from attentest.store.scores import Scores, Texts
@@ -17,6 +19,11 @@ from attentest.store.scores import Scores, Texts
 __all__ = ["CAPTUM"]
 
 WHOLE = "attributions"
+#: What reading a file that is none of these, or was altered, raises.
+DAMAGED = (
+    *(OSError, ValueError, TypeError, AttributeError, EOFError, LookupError, SyntaxError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
+)
 
 
 def _read(path: Path, texts: Texts) -> Mapping[str, np.ndarray]:
@@ -35,8 +42,8 @@ def _read(path: Path, texts: Texts) -> Mapping[str, np.ndarray]:
         )
     counts = dict(zip(texts.ids, map(len, texts.tokens), strict=True))
     lengths = tensors.get("lengths", np.array([counts.get(name, padded.shape[1]) for name in names]))
-    if lengths.shape != (len(names),):
-        raise InputError(f"{path.name}: 'lengths' must hold one number for each of the {len(names):,} texts.")
+    if lengths.shape != (len(names),) or lengths.dtype.kind not in "iu" or (lengths < 0).any():
+        raise InputError(f"{path.name}: 'lengths' must hold one whole number for each of the {len(names):,} texts.")
     for name, row, length in zip(names, padded, lengths.tolist(), strict=True):
         if np.any(row[int(length) :] != 0):
             raise InputError(
@@ -52,12 +59,12 @@ def _tensors(path: Path) -> tuple[dict[str, np.ndarray], Sequence[str] | None]:
         try:
             with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-        except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        except DAMAGED as error:
             raise InputError(
                 f"{path.name} is no .npz file of plain arrays ({_first(error)}). Write it again."
             ) from error
         ids = arrays.pop("ids", None)
-        return _numbers(path, arrays), None if ids is None else [str(name) for name in ids]
+        return _numbers(path, arrays), None if ids is None else [str(name) for name in np.ravel(ids)]
     if path.suffix.lower() != ".safetensors":
         raise InputError(f"{path.name} must end in .safetensors or .npz to be read as captum's tensors.")
     from safetensors import SafetensorError, safe_open
@@ -66,17 +73,20 @@ def _tensors(path: Path) -> tuple[dict[str, np.ndarray], Sequence[str] | None]:
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             ids = json.loads((file.metadata() or {}).get("ids", "null"))
-    except (SafetensorError, TypeError, ValueError, AttributeError) as error:
+    except (SafetensorError, OSError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{path.name} is no .safetensors file of plain numbers ({_first(error)}). Write it again."
         ) from error
+    if not isinstance(ids, list | None):
+        raise InputError(f"{path.name}: the ids among its metadata must be a JSON list, one for each text.")
     return _numbers(path, arrays), None if ids is None else [str(name) for name in ids]
 
 
 def _numbers(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     for name, array in arrays.items():
-        if array.dtype.kind not in "fiu":
-            raise InputError(f"{path.name}: {name!r} holds {array.dtype}, not numbers.")
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+            held = getattr(array, "dtype", type(array).__name__)
+            raise InputError(f"{path.name}: {shown(name)} holds {held}, not numbers. Write plain arrays alone.")
     return arrays
 
 

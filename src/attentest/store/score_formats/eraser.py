@@ -31,7 +31,7 @@ def _read(path: Path, texts: Texts) -> Mapping[str, np.ndarray]:
             name = str(row["annotation_id"])
             (rationale,) = row["rationales"]
             scores = _scores(rationale, lengths.get(name, 0))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 f"{path.name}, object {number} is no ERASER prediction of one text: it needs {NEEDED}."
             ) from error

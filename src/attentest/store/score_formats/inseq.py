@@ -6,6 +6,7 @@ import base64
 import binascii
 import gzip
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from attentest.data.files.formats import text_of_file
-from attentest.errors import InputError
+from attentest.errors import InputError, shown
 from attentest.store.atomic import write_text
 from attentest.store.score_formats.format import Format, present
 from attentest.store.scores import Scores, Texts
@@ -37,9 +38,9 @@ def _read(path: Path, texts: Texts) -> Mapping[str, np.ndarray]:
                 "info, a file must hold every text, in the run's order ('attentest scores export' shows it)."
             )
         return {str(name): _scores(path, str(name), one) for name, one in zip(ids, sequences, strict=True)}
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"{path.name} is no output of inseq's save ({type(error).__name__}: {error}): it needs "
+            f"{path.name} is no output of inseq's save ({shown(error, 200)}): it needs "
             "sequence_attributions with source, target and source_attributions."
         ) from error
 
@@ -90,7 +91,7 @@ def _array(data: Any, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     try:
         content = base64.b64decode(body, validate=True)
         content = gzip.decompress(content) if header == "b64.gz" else content
-    except (binascii.Error, EOFError, OSError) as error:
+    except (binascii.Error, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"an array that cannot be decoded ({error})") from error
     return np.frombuffer(content, dtype=kind).reshape(shape)
 

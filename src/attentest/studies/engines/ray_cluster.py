@@ -24,7 +24,7 @@ from attentest.studies.engine import Job, Watch, Work
 from attentest.studies.engines.attempt import Event, attempt, tell
 from attentest.studies.engines.ray_connection import connected, identified, identity_of
 
-__all__ = ["RayCluster"]
+__all__ = ["Conductor", "Outcome", "RayCluster"]
 
 #: Files come from a node that does not share the runs' disk in parts of at most this many bytes.
 PART = 64 * 2**20
@@ -68,7 +68,7 @@ class RayCluster:
         if jobs:
             with connected(self.address, self.workers * self.cpus) as ray:
                 self._refuse_what_never_fits(ray)
-                _Conductor(self, ray, jobs, work, watch).conduct()
+                Conductor(self, ray, jobs, work, watch).conduct()
 
     def _refuse_what_never_fits(self, ray: Any) -> None:
         """Ray would wait for ever."""
@@ -92,7 +92,7 @@ class _Setting:
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class Outcome:
     """What a worker gives back."""
 
     error: str | None
@@ -102,7 +102,7 @@ class _Outcome:
     files: tuple[tuple[str, int, str], ...] = ()
 
 
-class _Conductor:
+class Conductor:
     """The driver's side of one study."""
 
     def __init__(self, engine: RayCluster, ray: Any, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
@@ -158,12 +158,13 @@ class _Conductor:
     def _collect(self, ref: Any) -> None:
         number = self.running.pop(ref)
         try:
-            outcome: _Outcome = self.ray.get(ref)
+            outcome: Outcome = self.ray.get(ref)
         except self.ray.exceptions.RayError as error:
+            self._refuse_without_cluster(error)
             self.watch.ended(self.jobs[number], self._told(error))
             return
         try:
-            self._fetch(self.jobs[number], outcome)
+            self.fetch(self.jobs[number], outcome)
         except self.ray.exceptions.RayError as error:
             # The node died with the files it had computed.
             self.refetched[number] = self.refetched.get(number, 0) + 1
@@ -176,6 +177,13 @@ class _Conductor:
         else:
             self.watch.ended(self.jobs[number], outcome.error)
 
+    def _refuse_without_cluster(self, error: Exception) -> None:
+        """Where the cluster itself is gone no cell is to blame: none is marked as failed."""
+        known = self.ray.exceptions
+        cells = (known.RayTaskError, known.WorkerCrashedError, known.OutOfMemoryError, known.NodeDiedError)
+        if not isinstance(error, (*cells, known.RuntimeEnvSetupError, known.TaskUnschedulableError)):
+            raise _gone(error) from error
+
     def _told(self, error: Exception) -> str:
         """What Ray says, in one line."""
         lost = self.ray.exceptions
@@ -187,13 +195,15 @@ class _Conductor:
             )
         return line_of(getattr(error, "cause", None) or error).partition(" traceback: ")[0][:500]
 
-    def _fetch(self, job: Job, outcome: _Outcome) -> None:
+    def fetch(self, job: Job, outcome: Outcome) -> None:
         """Bring the files of a node that does not see the folder of runs; each is whole or not there."""
         if not outcome.scratch:
             return
         self.elsewhere[outcome.node] = str(Path(outcome.scratch).parent)
         for name, size, digest in outcome.files:
             target = Path(job.root) / name
+            if ".." in Path(name).parts or Path(name).is_absolute():
+                raise StorageError(f"Node {outcome.node} sends {name!r}, which is no file of a run. Look at that node.")
             make_folder(target.parent)
             with replacing(target) as temporary:
                 with temporary.open("wb") as handle:
@@ -203,7 +213,7 @@ class _Conductor:
                     raise StorageError(f"{target} did not arrive from node {outcome.node} as it was. Run it again.")
         self.ray.get(self._there(_discard, outcome.node).remote([outcome.scratch]))
 
-    def _part(self, outcome: _Outcome, name: str, start: int) -> bytes:
+    def _part(self, outcome: Outcome, name: str, start: int) -> bytes:
         """Some of a file; a disk that cannot be read is an error of the cell, a node that is gone is not."""
         try:
             read = self._there(_read, outcome.node).remote(f"{outcome.scratch}/{name}", start, PART)
@@ -221,6 +231,13 @@ class _Conductor:
         """The function as a remote one of this node, which takes no CPU."""
         options = {"num_cpus": 0, "scheduling_strategy": _only_on(node), "runtime_env": self.environment}
         return self.ray.remote(function).options(**options)
+
+
+def _gone(error: Exception) -> StorageError:
+    return StorageError(
+        f"The Ray cluster is gone ({type(error).__name__}). What was done is kept, no cell counts as failed, and the "
+        "same command goes on from there."
+    )
 
 
 def _only_on(node: str) -> Any:
@@ -246,7 +263,7 @@ class _Mailbox:
         return events
 
 
-def _compute(number: int, job: Job, work: Work, setting: _Setting, mailbox: Any) -> _Outcome:
+def _compute(number: int, job: Job, work: Work, setting: _Setting, mailbox: Any) -> Outcome:
     """The worker's side of one job."""
     import ray
 
@@ -259,7 +276,7 @@ def _compute(number: int, job: Job, work: Work, setting: _Setting, mailbox: Any)
     send(("started", _place(ray)))
     node = about.get_node_id()
     if __version__ != setting.version:
-        return _Outcome(
+        return Outcome(
             f"Node {_place(ray)} has attentest {__version__}, the driver {setting.version}. Install the same on every "
             "node."
         )
@@ -271,7 +288,7 @@ def _compute(number: int, job: Job, work: Work, setting: _Setting, mailbox: Any)
     error = attempt(work, replace(job, root=scratch or job.root), send)
     with contextlib.suppress(ray.exceptions.RayError):
         ray.get(delivered, timeout=PATIENCE)
-    return _Outcome(error, node, scratch, tuple(_inventory(Path(scratch))) if scratch else ())
+    return Outcome(error, node, scratch, tuple(_inventory(Path(scratch))) if scratch else ())
 
 
 def _place(ray: Any) -> str:

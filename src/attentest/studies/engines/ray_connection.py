@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import secrets
@@ -20,12 +21,16 @@ from attentest.errors import InputError
 from attentest.store.atomic import make_folder, write_text
 from attentest.studies.engines import ray_guard
 
-__all__ = ["connected", "identified", "identity_of"]
+__all__ = ["connected", "identified", "identity_of", "imported"]
 
 #: Holds a random name by which a worker recognises the driver's folder of runs on a shared disk.
 IDENTITY = ".identity"
 #: Ray moves only small things for us: events, and files in parts of 64 MiB from nodes without the runs' disk.
 OBJECT_STORE = 256 * 2**20
+#: The first version that has tokens.
+OLDEST = (2, 52)
+#: Ray's variable that says whether there may be clusters of several machines; the name is older than what it does.
+SEVERAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 
 @contextlib.contextmanager
@@ -38,15 +43,17 @@ def connected(address: str | None, cpus: float = 0) -> Iterator[Any]:
     local = address in (None, "local")
     if local:
         _with_a_token()
-    ray = _imported()
-    if ray.is_initialized():
-        yield ray
-        return
+    with _of_one_machine() if local else contextlib.nullcontext(False) as alone:
+        ray = imported()
+        if ray.is_initialized():
+            yield ray
+            return
     common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     with _signals_kept(), _guarded() if local else contextlib.nullcontext() as folder:
         try:
             if folder is not None:
-                _start(ray, folder, cpus, common)
+                with _of_one_machine():
+                    _start(ray, folder, cpus, common, alone=alone)
             else:
                 _join(ray, str(address), common)
             yield ray
@@ -61,7 +68,7 @@ def _guarded() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="attentest-ray-", dir="/tmp" if os.access("/tmp", os.W_OK) else None)
     program = [sys.executable, "-I", ray_guard.__file__, folder, str(os.getpid())]
     with subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True):  # leaving closes its input
-        yield folder
+        yield f"{folder}/r"  # Ray opens its own folder to everybody; the one around it is ours alone
 
 
 def _quiet() -> None:
@@ -78,20 +85,48 @@ def _with_a_token() -> None:
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
-def _imported() -> Any:
+@contextlib.contextmanager
+def _of_one_machine() -> Iterator[bool]:
+    """Ray as it is where it makes no clusters of several machines: it listens on 127.0.0.1 and nowhere else.
+
+    Ray reads the variable when it is imported, and in each of its processes. Yields whether there was time for that.
+    """
+    before, early = os.environ.get(SEVERAL), "ray" not in sys.modules
+    os.environ[SEVERAL] = "0"
+    try:
+        yield early or bool(_constants().ENABLE_RAY_CLUSTER is False)
+    finally:
+        if before is None:
+            os.environ.pop(SEVERAL)
+        else:
+            os.environ[SEVERAL] = before
+
+
+def _constants() -> Any:
+    return importlib.import_module("ray._private.ray_constants")
+
+
+def imported() -> Any:
+    """Ray's module, of a version that has tokens."""
     try:
         import ray
     except ImportError as error:
         raise InputError("Engine 'ray' needs Ray. Install 'attentest[ray]', or use the engine 'processes'.") from error
+    if tuple(int(part) for part in ray.__version__.split(".")[:2]) < OLDEST:
+        raise InputError(
+            f"Ray {ray.__version__} lets in whoever reaches its ports: tokens came with {'.'.join(map(str, OLDEST))}. "
+            "Install 'attentest[ray]' again, or use the engine 'processes'."
+        )
     return ray
 
 
-def _start(ray: Any, folder: str, cpus: float, common: dict[str, Any]) -> None:
+def _start(ray: Any, folder: str, cpus: float, common: dict[str, Any], *, alone: bool) -> None:
     """Start a cluster on the loopback.
 
-    Ray takes 127.0.0.1 for the network's address; another loopback address it leaves alone, and Linux has them all.
+    Where it is not ``alone`` on 127.0.0.1, Ray takes that for the network's address; another loopback address it leaves
+    alone, and Linux has them all. Its ports are then open on all interfaces, and the token is what keeps others out.
     """
-    loopback = {"_node_ip_address": "127.0.0.2"} if sys.platform == "linux" else {}
+    loopback = {"_node_ip_address": "127.0.0.2"} if sys.platform == "linux" and not alone else {}
     size = {"num_cpus": max(1, round(cpus))} if cpus else {}
     try:
         ray.init(

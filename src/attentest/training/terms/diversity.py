@@ -11,9 +11,10 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.measures.conicity import conicity
-from attentest.models.networks.classifier import Classifier
+from attentest.models.network import Network
 from attentest.models.subject import Reading
-from attentest.training.terms.term import OfReading, check_weight
+from attentest.parameters import POSITIVE
+from attentest.training.terms.term import OfReading
 
 __all__ = ["Diversity"]
 
@@ -28,11 +29,8 @@ class Diversity(OfReading):
 
     name: ClassVar[str] = "diversity"
     reference: ClassVar[str] = "Mohankumar et al. 2020"
-    weight: Annotated[float, "λ: what a text's conicity counts beside its cross-entropy."] = 0.5
+    weight: Annotated[float, "λ: what a text's conicity counts beside its cross-entropy.", POSITIVE] = 0.5
 
-    def __post_init__(self) -> None:
-        check_weight(self.name, self.weight)
-
-    def __call__(self, model: Classifier, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
+    def __call__(self, model: Network, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
         """λ · Σ conicity."""
         return self.weight * conicity(reading.states, batch.mask).sum()

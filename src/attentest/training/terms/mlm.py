@@ -13,9 +13,11 @@ from torch import Tensor
 from attentest.data.batches import Batch
 from attentest.data.vocabulary import END, UNKNOWN
 from attentest.errors import InputError
+from attentest.models.network import Network
 from attentest.models.networks.classifier import Classifier
 from attentest.models.subject import Reading
-from attentest.training.terms.term import OfReading, check_weight, sized_otherwise
+from attentest.parameters import POSITIVE, Within
+from attentest.training.terms.term import OfReading, sized_otherwise
 
 __all__ = ["MLM", "Masked"]
 
@@ -48,20 +50,18 @@ class MLM(OfReading):
     name: ClassVar[str] = "mlm"
     reference: ClassVar[str] = "Tutek & Šnajder 2020"
     freezes_embeddings: ClassVar[bool] = True
-    weight: Annotated[float, "η: what it counts beside the mean cross-entropy of the task."] = 1.0
-    share: Annotated[float, "The share of the real tokens that are chosen."] = 0.15
+    weight: Annotated[float, "η: what it counts beside the mean cross-entropy of the task.", POSITIVE] = 1.0
+    share: Annotated[float, "The share of the real tokens that are chosen.", Within(0, 1, without=(0,))] = 0.15
     per: Annotated[
         str, "`token`: the mean over all chosen tokens of a batch; `text`: the sum over those of each text."
     ] = "token"
 
     def __post_init__(self) -> None:
-        check_weight(self.name, self.weight)
-        if not 0 < self.share <= 1:
-            raise InputError(f"Loss term 'mlm': share={self.share} must be above 0 and at most 1.")
+        super().__post_init__()
         if self.per not in PER:
             raise InputError(f"Loss term 'mlm': per={self.per!r} must be 'token' or 'text'.")
 
-    def objection(self, network: Classifier) -> str | None:
+    def objection(self, network: Network) -> str | None:
         """States and embeddings must have the same size."""
         return sized_otherwise(network)
 
@@ -79,8 +79,9 @@ class MLM(OfReading):
         read = tokens.scatter(0, places, torch.where(chosen, instead, stood))
         return Masked(read.view_as(batch.text.tokens), places, stood, chosen)
 
-    def __call__(self, model: Classifier, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
+    def __call__(self, model: Network, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
         """η · texts · mean −log p(word), or η · Σ −log p(word)."""
+        assert isinstance(model, Classifier)
         masked = self.masked(batch, model.words, chance)
         states = model.read(batch.with_text(replace(batch.text, tokens=masked.tokens))).states
         logits = states.flatten(0, 1)[masked.places] @ model.embedding.weight.T

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.models.networks.classifier import Classifier
+from attentest.models.network import Network
 from attentest.models.subject import Reading
 from attentest.training.objectives import Objective
 from attentest.training.terms.term import Added
@@ -22,7 +22,7 @@ class WithTerms:
     """The loss of the task, and what terms add to it."""
 
     task: Objective
-    model: Classifier
+    model: Network
     terms: tuple[Added, ...]
 
     def __call__(self, reading: Reading, batch: Batch) -> Float[Tensor, ""]:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.data.corpus import Split
-from attentest.data.rationales import Rationales
-from attentest.measures.packing import ordinals
-from attentest.models.networks.classifier import Classifier
+from attentest.data.rationales import MarkedTokens
+from attentest.models.network import Network
 from attentest.models.subject import Reading
-from attentest.training.terms.term import Added, Term, check_weight
+from attentest.parameters import POSITIVE
+from attentest.training.terms.term import Added, Term, nothing_learnt
 
 __all__ = ["Supervised", "Taught"]
 
@@ -36,31 +36,21 @@ class Supervised(Term):
     """
 
     name: ClassVar[str] = "supervised"
+    of_attention: ClassVar[bool] = True
     reference: ClassVar[str] = "Strout et al. 2019"
-    weight: Annotated[float, "What it counts beside the cross-entropy of the text."] = 1.0
+    weight: Annotated[float, "What it counts beside the cross-entropy of the text.", POSITIVE] = 1.0
 
-    def __post_init__(self) -> None:
-        check_weight(self.name, self.weight)
-
-    def objection(self, network: Classifier) -> str | None:
+    def objection(self, network: Network) -> str | None:
         """There must be something to teach."""
-        if any(parameter.requires_grad for parameter in network.attention_parameters()):
-            return None
-        return "its attention learns nothing. Use another attention (--attention)"
+        return nothing_learnt(network)
 
     def lacking(self, split: Split) -> str | None:
         """The texts must have rationales."""
-        marks = Rationales.of(split)
-        if marks is not None and marks.values.any():
-            return None
-        return "the texts to train on have no rationales. Use a corpus that has (--corpus reviews)"
+        return MarkedTokens.lacking(split)
 
     def over(self, split: Split, device: torch.device) -> Added:
         """With the rationales of the split on the device."""
-        marks = Rationales.of(split)
-        assert marks is not None
-        values, begins = (torch.from_numpy(kept).to(device) for kept in (marks.values, marks.offsets[:-1]))
-        return Taught(self.weight, values, begins)
+        return Taught(self.weight, MarkedTokens.of(split, device))
 
 
 @dataclass(frozen=True)
@@ -68,13 +58,10 @@ class Taught:
     """The loss for texts whose rationales are known."""
 
     weight: float
-    #: All texts' flags one after the other, and where those of each begin.
-    flags: Bool[Tensor, " token"]
-    begins: Int[Tensor, " text"]
+    marks: MarkedTokens
 
-    def __call__(self, model: Classifier, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
+    def __call__(self, model: Network, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
         """−Σ p log α over the texts and their tokens."""
-        place = self.begins[batch.rows, None] + ordinals(batch.mask)
-        marked = batch.mask & self.flags[place.clamp(max=len(self.flags) - 1)]
+        marked = self.marks.batch(batch)
         wanted = marked / marked.sum(-1, keepdim=True).clamp(min=1)
         return -self.weight * (wanted * reading.weights.clamp(min=SMALLEST).log()).sum()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Protocol
 
@@ -12,11 +11,12 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.data.corpus import Split
-from attentest.errors import InputError
+from attentest.models.network import Network
 from attentest.models.networks.classifier import Classifier
 from attentest.models.subject import Reading
+from attentest.parameters import Checked
 
-__all__ = ["Added", "OfReading", "Term", "check_weight", "sized_otherwise"]
+__all__ = ["Added", "OfReading", "Term", "nothing_learnt", "sized_otherwise"]
 
 
 class Added(Protocol):
@@ -26,18 +26,21 @@ class Added(Protocol):
     mean over the batch is multiplied by the number of texts, so that its weight is the paper's.
     """
 
-    def __call__(self, model: Classifier, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
+    def __call__(self, model: Network, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
         """The loss of a batch that was read, with its graph; ``chance`` draws on the model's device."""
 
 
-class Term(ABC):
-    """A loss term, for models that read words; every one has a ``weight``."""
+class Term(Checked, ABC):
+    """A loss term, for models that attend to words; every one has a ``weight``."""
 
     name: ClassVar[str]
+    #: Whether it reads attention weights alone, which translators and checkpoints have too; others need a classifier's
+    #: states and embeddings.
+    of_attention: ClassVar[bool] = False
     #: Whether the word embeddings are not trained where this term is.
     freezes_embeddings: ClassVar[bool] = False
 
-    def objection(self, network: Classifier) -> str | None:
+    def objection(self, network: Network) -> str | None:
         """Why it cannot be asked of a network like this one, with the next step; None if it can."""
         return None
 
@@ -58,18 +61,25 @@ class OfReading(Term):
         return self
 
     @abstractmethod
-    def __call__(self, model: Classifier, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
+    def __call__(self, model: Network, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
         """The loss of a batch."""
 
 
-def check_weight(term: str, weight: float) -> None:
-    """Refuse a weight that is no positive number."""
-    if not 0 < weight < math.inf:
-        raise InputError(f"Loss term {term!r}: weight={weight} must be a number above zero.")
+def nothing_learnt(network: Network) -> str | None:
+    """That attention cannot be taught, with the next step."""
+    attention = getattr(network, "attention", None)
+    # A checkpoint's layers have no part that makes attention and nothing else, and all of them are trained.
+    if attention is None or any(parameter.requires_grad for parameter in attention.parameters()):
+        return None
+    # Plain products of states and a decoder's queries have no weights of their own, and are learnt all the same.
+    if getattr(network.architecture.attention, "mapped", True) is False:
+        return None
+    return "its attention learns nothing. Use another attention (--attention)"
 
 
-def sized_otherwise(network: Classifier) -> str | None:
+def sized_otherwise(network: Network) -> str | None:
     """That states and embeddings differ in size, where they must not."""
+    assert isinstance(network, Classifier)
     states, embeddings = network.encoder.size, network.architecture.embedding
     if states == embeddings:
         return None

@@ -10,9 +10,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.models.networks.classifier import Classifier
+from attentest.models.network import Network
 from attentest.models.subject import Reading
-from attentest.training.terms.term import OfReading, check_weight, sized_otherwise
+from attentest.parameters import POSITIVE
+from attentest.training.terms.term import OfReading, sized_otherwise
 
 __all__ = ["Tying"]
 
@@ -30,17 +31,14 @@ class Tying(OfReading):
 
     name: ClassVar[str] = "tying"
     reference: ClassVar[str] = "Tutek & Šnajder 2020"
-    weight: Annotated[float, "δ: what it counts beside the mean cross-entropy."] = 10.0
+    weight: Annotated[float, "δ: what it counts beside the mean cross-entropy.", POSITIVE] = 10.0
     squared: Annotated[bool, "Whether the distance is squared, as in the paper."] = True
 
-    def __post_init__(self) -> None:
-        check_weight(self.name, self.weight)
-
-    def objection(self, network: Classifier) -> str | None:
+    def objection(self, network: Network) -> str | None:
         """States and embeddings must have the same size."""
         return sized_otherwise(network)
 
-    def __call__(self, model: Classifier, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
+    def __call__(self, model: Network, reading: Reading, batch: Batch, chance: torch.Generator) -> Float[Tensor, ""]:
         """δ · texts · mean ‖h − e‖²."""
         apart = torch.where(batch.mask[..., None], reading.states - reading.embeddings, 0.0)
         each = apart.square().sum(-1) if self.squared else torch.linalg.vector_norm(apart, dim=-1)

@@ -47,8 +47,8 @@ start(async (main) => {
     h("h2", {}, "How often the verdict was wrong"),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Errors of the verdict" }, errors(found.errors)),
     h("h2", {}, "Every test, by what attention is used for"),
-    h("p", { class: "small" }, found.points ? "Press a test for its ROC curves, in which each point is a model." : "The table of single models is in a checkout’s docs/calibration, and not in the installed package: there a test opens its ROC curves."),
-    found.points ? curves : "",
+    h("p", { class: "small" }, "Press a test for its ROC curves, in which each point is a model."),
+    curves,
     list,
   );
   table(list, {
@@ -57,10 +57,10 @@ start(async (main) => {
     unit: "tests",
     filters: [{ key: "challenge", label: "challenge", value: (row) => row.challenge }],
     columns: [
-      { key: "name", label: "Test", cell: (row) => (row.challenge === "verdict" || !found.points ? visible(row.words, 90) : h("button", { class: "link", type: "button", click: () => (state.set({ test: row.name }), open(row)) }, visible(row.words, 90))) },
+      { key: "name", label: "Test", cell: (row) => (row.challenge === "verdict" ? visible(row.words, 90) : h("button", { class: "link", type: "button", click: () => (state.set({ test: row.name }), open(row)) }, visible(row.words, 90))) },
       ...Object.entries(TRUTHS).map(([truth, label]) => ({ key: truth, label: `To ${label}`, value: (row) => row.auroc[truth]?.value ?? null, cell: cell(truth), class: "auroc" })),
     ],
   });
   const asked = found.tests.find((row) => row.name === (state.get("test") ?? "importance.attention.held.delete")) ?? found.tests.find((row) => row.challenge === "importance") ?? null;
-  if (asked && found.points) await open(asked, { focus: false });
+  if (asked) await open(asked, { focus: false });
 });

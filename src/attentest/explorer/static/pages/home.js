@@ -1,11 +1,14 @@
 // The folder of runs: studies as grids, papers with their claims, and a list of runs with filters in the address.
-import { count, get, h, inWords, number, start, state, visible } from "../base.js";
+import { count, fail, get, h, inWords, number, start, state, visible } from "../base.js";
+import { gridOf } from "./grid.js";
 import { tone } from "./parts.js";
 
 const FILTERS = ["paper", "study", "corpus", "model", "attention", "seed", "verdict"];
 const USES = { reason: "say which words mattered", check: "check where the model looks", one: "give the one reason" };
 const ANSWERS = ["yes", "with care", "no", "cannot say"];
 const PAGE = 100;
+/** A study of more runs is drawn on its own page alone: every picture reads the findings of a run. */
+const MOST = 200;
 
 const asked = () => {
   const query = new URLSearchParams();
@@ -20,6 +23,7 @@ class Home {
     this.filters = h("form", { class: "line", id: "filters", role: "search", "aria-label": "Filter the runs", submit: (event) => event.preventDefault() });
     this.title = h("h1", {});
     this.studies = h("div", {});
+    this.grid = h("div", { id: "grid" });
     this.papers = h("div", {});
     this.count = h("b", { role: "status" });
   }
@@ -29,8 +33,25 @@ class Home {
     this.drawHead();
     this.drawFilters();
     this.drawList();
-    this.main.replaceChildren(this.title, this.studies, h("h2", {}, "Runs"), this.filters, this.list, this.papers);
+    this.main.replaceChildren(this.title, this.studies, this.grid, h("h2", {}, "Runs"), this.filters, this.list, this.papers);
     this.wait(0);
+    this.drawGrid();
+  }
+
+  /** The grid of the study in the address, or the first; it comes after the page, which waits for no plot. */
+  async drawGrid() {
+    const study = this.found.studies.find((each) => each.study === state.get("study")) ?? this.found.studies[0];
+    if (!study || study.done > MOST) return this.grid.replaceChildren();
+    const change = async () => {
+      await this.drawGrid();
+      this.grid.querySelector("#experiment").focus();
+    };
+    try {
+      const { found, parts } = await gridOf(`/studies/${encodeURIComponent(study.study)}`, change);
+      this.grid.replaceChildren(h("h3", { class: this.found.studies.length > 1 ? null : "unseen" }, visible(found.title || found.study, 200)), ...parts);
+    } catch (error) {
+      fail(this.grid, error);
+    }
   }
 
   /** Verdicts are read in the background; ask again while some are missing. */
@@ -84,6 +105,7 @@ class Home {
     this.found = await get(`/home.json?${asked()}`);
     this.drawFilters();
     this.drawList();
+    this.drawGrid();
   }
 
   drawList() {

@@ -1,15 +1,9 @@
 // A list of texts: paged, in any order, all or those chosen in a plot; its state stands in the address.
 import { count, fail, get, h, inWords, number, state, visible } from "../base.js";
+import { askedChoice, parsedChoice } from "../lasso.js";
 import { runPath } from "./parts.js";
 
 const run = runPath();
-
-/** What is chosen in a plot, as the address has it: "adversary:0,0.5,0.2,0.69". */
-export function parsedChoice(text) {
-  const [plot, numbers = ""] = (text ?? "").split(":");
-  const range = numbers.split(",").map(Number);
-  return plot && range.length === 4 && range.every(Number.isFinite) ? { plot, range } : null;
-}
 
 export class TextList {
   constructor() {
@@ -23,10 +17,7 @@ export class TextList {
     const query = new URLSearchParams({ size: "25" });
     for (const name of ["sort", "grade", "page"]) if (state.get(name)) query.set(name, state.get(name));
     const chosen = parsedChoice(state.get("sel"));
-    if (chosen) {
-      query.set("plot", chosen.plot);
-      ["x0", "x1", "y0", "y1"].forEach((name, i) => query.set(name, chosen.range[i]));
-    }
+    for (const [name, value] of Object.entries(chosen ? askedChoice(chosen) : {})) query.set(name, value);
     return query;
   }
 
@@ -36,6 +27,7 @@ export class TextList {
       const found = await get(`${run}/texts.json?${this.query()}`);
       if (mine === this.asked) this.draw(found, parsedChoice(state.get("sel")));
     } catch (error) {
+      this.told?.(null);
       fail(this.body, error);
     }
   }
@@ -46,6 +38,8 @@ export class TextList {
   }
 
   draw(found, chosen) {
+    const what = chosen ? `${count(found.total)} of ${count(found.texts)} texts chosen in the plot` : `${count(found.total)} texts`;
+    this.told?.(chosen ? what : null);
     const name = (value) => (value === null || value === undefined ? "–" : visible(found.classes?.[value] ?? value, 40));
     const rows = found.rows.map((text) =>
       h(
@@ -60,18 +54,17 @@ export class TextList {
     );
     const heads = ["Text", "Predicted", "Label", "Confidence", "Attention"].map((head, i) => h("th", { scope: "col", class: i === 3 ? "n" : null }, head));
     this.body.replaceChildren(
-      this.controls(found, chosen),
+      this.controls(found, chosen, what),
       h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Texts" }, h("table", { class: "stack" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows))),
       this.pager(found),
     );
   }
 
-  controls(found, chosen) {
+  controls(found, chosen, what) {
     const sort = state.get("sort") ?? "";
     const options = found.sorts.flatMap((key) => (key === "row" ? [["", "as in the corpus"]] : [[key, `${inWords(key)}, rising`], [`-${key}`, `${inWords(key)}, falling`]]));
     const select = h("select", { change: (event) => this.set({ sort: event.target.value }) }, options.map(([value, label]) => h("option", { value }, label)));
     select.value = sort;
-    const what = chosen ? `${count(found.total)} of ${count(found.texts)} texts chosen in the plot` : `${count(found.total)} texts`;
     return h("div", { class: "line" }, h("b", { id: "how-many", role: "status" }, what), chosen ? h("button", { type: "button", click: () => (this.clear ?? (() => this.set({ sel: null })))() }, "all texts") : "", h("label", {}, "in the order of ", select));
   }
 

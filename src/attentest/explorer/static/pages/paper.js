@@ -44,7 +44,7 @@ start(async (main) => {
       { key: "corpus", label: "Corpus", cell: (row) => visible(row.corpus, 60) },
       { key: "model", label: "Model", cell: (row) => visible([row.model, row.attention].filter(Boolean).join(", "), 80) },
       { key: "table", label: "Where", cell: (row) => visible(row.table, 60) },
-      { key: "published", label: "Published", value: (row) => row.published_value ?? row.published, class: "published", cell: (row) => visible(`${row.published}${row.published_spread ? ` ± ${row.published_spread}` : ""}`, 120) },
+      { key: "published", label: "Published", value: (row) => row.published_value, class: "published", cell: (row) => visible(`${row.published}${row.published_spread ? ` ± ${row.published_spread}` : ""}`, 120) },
       { key: "ours", label: "Ours [95 %]", number: true, cell: ours },
       { key: "status", label: "Status", cell: status },
     ],

@@ -1,10 +1,13 @@
 // One run: what its verdict answers, the lines behind it, plots whose points are texts, and the texts.
 import { count, fail, get, h, inWords, start, state, visible } from "../base.js";
+import { parsedChoice, writtenChoice } from "../lasso.js";
 import { classKeys, scatter } from "../plot.js";
-import { parsedChoice, TextList } from "./list.js";
+import { TextList } from "./list.js";
 import { ownText, runPath, tone } from "./parts.js";
 
 const run = runPath();
+const DRAW = matchMedia("(pointer: coarse)").matches ? "begin sideways" : "with Shift, a rectangle";
+const HOW = `Press a point to open its text. Draw around some (${DRAW}) to choose them: they are marked in every plot and listed below.`;
 
 function answers(goals) {
   return h(
@@ -48,6 +51,8 @@ class Panels {
     this.list = list;
     this.drawn = new Map();
     this.element = h("div", { class: "panels" });
+    this.chosen = h("p", { class: "selection", hidden: true });
+    list.told = (line) => this.tell(line);
   }
 
   async open() {
@@ -63,13 +68,13 @@ class Panels {
       const found = await get(`${run}/plots/${encodeURIComponent(plot.name)}.json`);
       const panel = scatter(where, found, {
         open: (row) => location.assign(`${run}/texts/${row}`),
-        choose: (range) => this.choose(plot.name, range),
+        choose: (selection) => this.choose(plot.name, selection),
         title: (point) => `text ${point.row}`,
       });
       this.drawn.set(plot.name, panel);
       const thinned = found.total > found.points.length ? `; ${count(found.points.length)} of them as points` : "";
       shell.append(
-        h("figcaption", {}, found.classes?.length && found.classes.length <= 4 ? classKeys(found.classes) : "", `${count(found.total)} texts${thinned}. Press a point for its text; draw a rectangle for all inside it.`),
+        h("figcaption", {}, found.classes?.length && found.classes.length <= 4 ? classKeys(found.classes) : "", `${count(found.total)} texts${thinned}.`),
         this.byNumbers(found),
       );
     } catch (error) {
@@ -84,23 +89,35 @@ class Panels {
     const send = (event) => {
       event.preventDefault();
       const range = ["x", "y"].flatMap((axis) => [["from", -1e9], ["to", 1e9]].map(([end, none]) => (input(axis, end).value === "" ? none : Number(input(axis, end).value))));
-      this.choose(plot.name, range);
+      this.choose(plot.name, { range });
     };
     const part = (axis) => h("p", {}, h("small", {}, visible(plot[axis].title, 60)), " ", input(axis, "from"), " to ", input(axis, "to"));
     return h("details", {}, h("summary", {}, "choose by numbers"), h("form", { submit: send }, part("x"), part("y"), h("button", { type: "submit" }, "choose")));
   }
 
-  choose(plot, range) {
-    state.set({ sel: range ? `${plot}:${range.join(",")}` : null, page: null }, { push: true });
+  choose(plot, selection) {
+    state.set({ sel: selection ? writtenChoice({ plot, ...selection }) : null, page: null }, { push: true });
     this.mark();
     this.list.open();
-    if (range) this.list.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Say below the plots, always in view, how many are chosen; the page stays where it is, and all plots can be compared. */
+  tell(line) {
+    const show = () => {
+      this.list.element.scrollIntoView({ block: "start" });
+      this.list.element.querySelector("td a")?.focus({ preventScroll: true });
+    };
+    this.chosen.hidden = !line;
+    this.chosen.replaceChildren(h("b", {}, line ?? ""), h("button", { type: "button", click: show }, "go to them"), h("button", { type: "button", click: () => this.choose(null, null) }, "clear"));
   }
 
   mark() {
     const chosen = parsedChoice(state.get("sel"));
-    const rows = chosen && this.drawn.get(chosen.plot) ? new Set(this.drawn.get(chosen.plot).inside(chosen.range)) : null;
-    for (const panel of this.drawn.values()) panel.mark(rows);
+    const rows = chosen && this.drawn.get(chosen.plot) ? new Set(this.drawn.get(chosen.plot).inside(chosen)) : null;
+    for (const [name, panel] of this.drawn) {
+      panel.mark(rows);
+      panel.outline(chosen?.plot === name ? chosen : null);
+    }
   }
 }
 
@@ -136,7 +153,7 @@ start(async (main) => {
     h("p", { class: "crumbs" }, h("a", { href: "/" }, "Runs"), ` › ${visible(found.id ?? run.split("/").at(-1), 80)}`),
     h("p", { class: "lead" }, visible(about, 300), found.report ? [" · ", h("a", { href: `${run}/report` }, "the report")] : ""),
     verdict,
-    found.plots?.length ? h("section", { id: "plots" }, h("h2", {}, "Every point is a text"), panels.element) : "",
+    found.plots?.length ? h("section", { id: "plots" }, h("h2", {}, "Every point is a text"), h("p", { class: "small" }, HOW), panels.element, panels.chosen) : "",
     list.element,
     h("section", { id: "own" }, h("h2", {}, "Your own text"), ownText({ second: ["pair", "answer"].includes(found.task), submit: own })),
   );

@@ -1,4 +1,4 @@
-"""The training split, for challenges that learn something from it before their first batch."""
+"""The training split, for challenges and explainers that learn something from it before their first batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class TrainingTexts:
     """The texts of the training split in the model's words, made when they are asked for."""
 
     encode: Callable[[], Encoded]
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    # Whoever learns may ask for what somebody else learns.
+    _lock: Any = field(default_factory=threading.RLock, repr=False)
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def learned(self, by: Hashable, learn: Callable[[Encoded], Learned]) -> Learned:

@@ -1,0 +1,1 @@
+"""Exchange: do the marked words decide?"""

@@ -1,0 +1,1 @@
+"""Fragility: do small changes of the embeddings that leave the prediction move the explanation?"""

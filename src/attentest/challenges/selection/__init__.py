@@ -1,0 +1,1 @@
+"""Selection: are the selected words enough, are they needed, and are they no code for the label?"""

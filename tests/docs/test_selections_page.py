@@ -1,0 +1,148 @@
+"""The page on selections says what its table holds, and judges by the rules that were written before the runs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+NAMES = {
+    **{"ERASER movies": "eraser_movies", "SST": "sst", "HardKuma": "hardkuma", "Lei et al.": "lei"},
+    **{"smuggler": "smuggler", "DiffMask": "diffmask", "average": "average", "BiLSTM": "bilstm"},
+    "MiniLM": "all-MiniLM-L6-v2",
+}
+FIGURE = re.compile(r"(−?\d?\.\d{3}) \[(−?\d?\.\d{3}), (−?\d?\.\d{3})\]")
+COMPARED = ("own", "random", "first_words", "− random", "− first")
+#: By the heading of a table's second column: the words and the measure of each column after the name.
+COLUMNS = {
+    "words kept": (
+        *(("own", "share"), ("decides", "accuracy"), ("full", "accuracy")),
+        *(("own", "comprehensiveness"), ("own", "token_f1")),
+    ),
+    "selection alone": tuple((words, "sufficiency") for words in COMPARED),
+    "selection": tuple((words, "auprc") for words in COMPARED),
+    "told by places": tuple(
+        ("own", name) for name in ("places_right", "length_right", "majority_right", "places_gain")
+    ),
+}
+
+Key = tuple[str, str, str, str, str]
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[Key, dict[str, str]]:
+    with (DOCS / "selections" / "selections.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = {(r["corpus"], r["model"], r["selector"], r["words"], r["measure"]): r for r in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shown() -> list[tuple[str, tuple[str, str, str], list[str]]]:
+    """Every row of the page's tables: which table, which model, the cells after the name."""
+    found, heading = [], ""
+    for line in (DOCS / "explanation" / "selections.md").read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("|") or set(cells[1]) <= set("-: "):
+            continue
+        if cells[1] in COLUMNS:
+            heading = cells[1]
+            continue
+        corpus, rest = cells[0].split(": ")
+        selector, _, model = rest.partition(" of ")
+        found.append((heading, (NAMES[corpus], NAMES[model], NAMES[selector]), cells[1:]))
+    return found
+
+
+def of(table: dict[Key, dict[str, str]], key: tuple[str, str, str], words: str, measure: str) -> dict[str, str]:
+    own = "diffmask" if key[2] == "diffmask" else "selection"
+    if words == "full":
+        return table[(*key[:2], "none", "all", measure)]
+    if words == "decides":
+        return table[(*key, own, "right")] if own == "diffmask" else table[(*key, "all", measure)]
+    named = {"own": own, "− random": f"{own} − random", "− first": f"{own} − first_words"}.get(words, words)
+    return table[(*key, named, measure)]
+
+
+def test_every_figure_is_that_of_the_table(table, shown):
+    assert {key for _, key, _ in shown} == {key[:3] for key in table if key[2] != "none"}
+    for heading, key, cells in shown:
+        assert len(cells) == len(COLUMNS[heading])
+        for cell, (words, measure) in zip(cells, COLUMNS[heading], strict=True):
+            row = of(table, key, words, measure)
+            expected = [float(row[name]) for name in ("value", "low", "high")]
+            given = [float(part.replace("−", "-")) for part in FIGURE.fullmatch(cell).groups()]
+            assert given == pytest.approx(expected, abs=6e-4), (heading, key, words, measure)
+
+
+def test_every_selection_stands_in_every_table(shown):
+    keys = {key for _, key, _ in shown}
+    for heading in COLUMNS:
+        assert sorted(key for where, key, _ in shown if where == heading) == sorted(keys)
+
+
+def bounds(cell: str) -> list[tuple[float, float]]:
+    """The intervals of the single seeds."""
+    return [(float(low), float(high)) for low, high in re.findall(r"\[(-?[\d.]+), (-?[\d.]+)\]", cell)]
+
+
+def test_the_smuggler_is_seen_and_the_others_are_not(table):
+    for key in {key[:3] for key in table if key[2] in ("hardkuma", "lei", "smuggler")}:
+        told, most = (
+            bounds(table[(*key, "selection", name)]["by_seed"]) for name in ("places_right", "majority_right")
+        )
+        gain = float(table[(*key, "selection", "places_gain")]["value"])
+        seen = gain > 0.2 and all(a[0] > b[1] for a, b in zip(told, most, strict=True))
+        assert seen == (key[2] == "smuggler"), key
+
+
+def test_small_and_accurate_where_the_page_says_so(table):
+    for selector in ("hardkuma", "lei"):
+        key = ("eraser_movies", "average", selector)
+        assert float(table[(*key, "selection", "share")]["high"]) < 0.25
+        assert float(table[(*key, "all − full", "accuracy")]["value"]) > -0.05
+
+
+def test_the_sentences_say_what_the_table_holds(table):
+    page = " ".join((DOCS / "explanation" / "selections.md").read_text("utf-8").split())
+
+    def value(corpus: str, model: str, selector: str, words: str, measure: str) -> float:
+        return float(table[corpus, model, selector, words, measure]["value"])
+
+    def percent(share: float) -> str:
+        return f"{100 * share:.0f} %"
+
+    def points(difference: float) -> str:
+        return f"{100 * difference:+.1f}".replace("-", "−")
+
+    movies, kept, masked = "eraser_movies", "selection", "diffmask"
+    shares = [percent(value(movies, "average", name, kept, "share")) for name in ("hardkuma", "lei")]
+    apart = [points(value(movies, "average", name, "all − full", "accuracy")) for name in ("hardkuma", "lei")]
+    lost = {
+        corpus: points(
+            value(corpus, "bilstm", "none", "all", "accuracy") - value(corpus, "bilstm", masked, masked, "right")
+        )[1:]
+        for corpus in (movies, "sst")
+    }
+    by_class = [
+        percent(value(corpus, "bilstm", masked, masked, f"share of {name}"))
+        for corpus in (movies, "sst")
+        for name in ("negative", "positive")
+    ]
+    lei = points(value("sst", "bilstm", "lei", "all − full", "accuracy"))[1:]
+    rest = percent(1 - value(movies, "bilstm", masked, masked, "share"))
+    told = percent(value("sst", "bilstm", "smuggler", kept, "places_right"))
+    for said in (
+        f"read {shares[0]} and {shares[1]} of the words and are {apart[0]} and {apart[1]} points from",
+        f"can do without {rest} of a review's words, at a cost of {lost[movies]} points",
+        f"which alone tell {told} of its predictions",
+        f"lose {lei} points on SST. DiffMask keeps few enough on both, and loses {lost[movies]} points on ERASER",
+        f"and {lost['sst']} on SST.",
+        f"keep {by_class[0]} of the words of reviews that are predicted negative, and {by_class[1]} where positive "
+        f"(SST: {by_class[2]} and {by_class[3]})",
+    ):
+        assert said in page, said

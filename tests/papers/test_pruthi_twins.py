@@ -1,0 +1,88 @@
+"""The tables on Pruthi et al.'s page are those of the models beside it, and kinds follow the rule as it is written."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, defaultdict
+
+import pytest
+
+from attentest.papers import PAPERS
+
+FOLDER = PAPERS["pruthi_2020"].folder
+ANSWERS = ("no", "with care", "yes", "cannot say")
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, str]]:
+    with (FOLDER / "twins.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, list[list[str]]]:
+    """The page's tables by their first heads: cells of every row."""
+    found: dict[str, list[list[str]]] = defaultdict(list)
+    head = ""
+    for line in (FOLDER / "page.md").read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| corpus"):
+            head = cells[2]
+        elif line.startswith("|") and "---" not in line:
+            found[head].append(cells)
+    return found
+
+
+def test_kinds_are_those_of_the_rule(rows):
+    honest = {(r["corpus"], r["encoder"], r["attention"], r["seed"]): r for r in rows if float(r["weight"]) == 0}
+    for row in rows:
+        twin = honest[row["corpus"], row["encoder"], row["attention"], row["seed"]]
+        follows, own = float(twin["followed"]), float(row["followed"])
+        hides = float(row["mass"]) <= 0.05
+        if row is twin:
+            expected = "honest" if own > 0.5 else "neither"
+        else:
+            expected = "deceptive" if hides and own > 0.5 and own >= follows - 0.1 else "neither"
+        assert row["kind"] == expected, row["run"]
+    assert len({row["run"] for row in rows}) == len(rows)
+
+
+def test_the_confusion_table_counts_every_model_once(rows, tables):
+    counts: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        counts[row["corpus"], row["encoder"], row["kind"]][row["answer_reason"]] += 1
+    shown = {tuple(cells[:3]): [int(cell) for cell in cells[3:]] for cells in tables["kind"]}
+    assert shown == {key: [found.total(), *(found[a] for a in ANSWERS)] for key, found in counts.items()}
+    assert sum(cells[0] for cells in shown.values()) == len(rows)
+
+
+def test_means_are_those_of_the_models(rows, tables):
+    groups = defaultdict(list)
+    for row in rows:
+        name = f"{float(row['weight']):g}{', max' if row['heads'] == 'max' else ''}"
+        groups[row["corpus"], row["encoder"], name].append(row)
+    assert len(tables["λ"]) == len(groups)
+    for corpus, encoder, name, seeds, *values, hides in tables["λ"]:
+        some = groups[corpus, encoder, name]
+        assert int(seeds) == len(some) == len({row["seed"] for row in some})
+        for column, value in zip(("accuracy", "mass", "followed", "rest_followed"), values, strict=True):
+            mean = 100 * sum(float(row[column]) for row in some) / len(some)
+            assert float(value) == pytest.approx(mean, abs=0.06)
+        deceptive = sum(row["kind"] == "deceptive" for row in some)
+        assert hides == ("–" if name == "0" else f"{deceptive} of {len(some)}")
+
+
+def test_what_the_page_begins_with_is_what_came_out(rows):
+    text = (FOLDER / "page.md").read_text("utf-8").partition("\n![")[0]
+    pronoun = [row for row in rows if row["corpus"] == "deceptive_pronoun" and row["encoder"] == "bilstm(hidden=64)"]
+    deceptive = [row for row in pronoun if row["kind"] == "deceptive"]
+    caught = sum(row["answer_reason"] == "no" for row in deceptive)
+    assert f"{caught} of these {len(deceptive)} deceptive models" in text
+    assert len({row["seed"] for row in deceptive}) >= 5
+    assert not any(row["answer_reason"] == "no" for row in rows if row["kind"] == "honest")
+    alone = [row for row in rows if row["encoder"] == "none" or row["corpus"] == "deceptive_sst_wiki"]
+    assert not any(row["kind"] == "deceptive" for row in alone)
+    for weight, mass in (("0.0", "96.6"), ("0.1", "1.5"), ("1.0", "0.0")):
+        some = [float(row["mass"]) for row in pronoun if row["weight"] == weight]
+        assert f"{100 * sum(some) / len(some):.1f}" == mass
+        assert f"{mass} %" in text

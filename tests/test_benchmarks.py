@@ -1,0 +1,16 @@
+"""A benchmark that cannot run says so in one line."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks import ended
+
+from attentest.data.corpora import CORPORA
+
+
+def test_what_is_refused_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        ended(lambda: print(CORPORA["nowhere"]))
+    assert left.value.code == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), err.startswith("No corpus is called 'nowhere'")) == ("", 1, True)

@@ -48,6 +48,11 @@ class Claim:
         return self.source == "recalled"
 
     @property
+    def counts(self) -> bool:
+        """Whether it is in a rate."""
+        return not self.recalled
+
+    @property
     def value(self) -> float:
         """The figure as a number; NaN where the authors' file has none."""
         return float(self.printed) if self.printed else math.nan
@@ -70,6 +75,11 @@ class Direction:
     def recalled(self) -> bool:
         """Whether no source at hand holds it."""
         return self.rule.recalled
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is in a rate: a sentence of the paper's, about a model of the paper's."""
+        return not (self.recalled or self.rule.ours)
 
     @property
     def key(self) -> str:

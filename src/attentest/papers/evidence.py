@@ -110,7 +110,8 @@ def _file(folder: RunFolder, challenge: str) -> str | None:
 def _asked(folder: RunFolder, file: str) -> str:
     """The challenge that findings say they answer, with its parameters."""
     try:
-        return described(folder.path / file, pq.read_schema(folder.path / file)).challenge
+        path = folder.verify(file)
+        return described(path, pq.read_schema(path)).challenge
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise _unreadable(folder, file, error) from error
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from attentest.errors import InputError, suggestion
 from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Claims, Direction, load_claims
-from attentest.papers.outcomes import STATUSES, Outcome
+from attentest.papers.outcomes import Outcome
+from attentest.papers.settling import STATUSES
 from attentest.store.atomic import write_text
 
 __all__ = ["COLUMNS", "REPRODUCED", "committed", "read_outcomes", "row_of", "write_outcomes"]

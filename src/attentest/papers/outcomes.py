@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -13,15 +12,14 @@ from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.evidence import Cell, Group, grouped
 from attentest.papers.finding import Finder, Found
 from attentest.papers.matching import Match, best, corpus_text, data_differences
-from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Sense, Side
+from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Rules, Side
+from attentest.papers.settling import Chance, Status, by_chance, of_direction, of_figure
 from attentest.statistics.intervals import Interval
 from attentest.statistics.resampling import contrast, difference, rescaled
 from attentest.statistics.seeds import half_width
 
-__all__ = ["STATUSES", "Outcome", "Rate", "Status", "evaluate", "rate"]
+__all__ = ["Outcome", "Rate", "chance", "evaluate", "rate"]
 
-Status = Literal["agrees", "differs", "unsettled", "not run", "unavailable"]
-STATUSES: tuple[Status, ...] = ("agrees", "differs", "unsettled", "not run", "unavailable")
 RECALLED = "unverified: recalled, or from outside the sources at hand"
 #: Figures of every seed, with the factor that their mean counts with.
 _Parts = Sequence[tuple[float, Sequence[float]]]
@@ -67,20 +65,39 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Rate:
-    """How many of the compared claims agree."""
+    """How many of the compared claims agree, and how many no interval settles."""
 
     agree: int
     compared: int
+    unsettled: int = 0
 
     def __str__(self) -> str:
-        return f"{self.agree:,} of {self.compared:,} agree" if self.compared else "none compared"
+        if not self.compared:
+            return "none compared"
+        return f"{self.agree:,} of {self.compared:,} agree" + (f", {self.unsettled:,} unsettled" * bool(self.unsettled))
 
 
 def rate(outcomes: Iterable[Outcome], *, like_for_like: bool = True) -> Rate:
     """The agreement rate over the like-for-like outcomes, or over the others; recalled claims are in neither."""
-    known = [outcome for outcome in outcomes if outcome.settled and not outcome.claim.recalled]
-    compared = [outcome for outcome in known if outcome.like_for_like == like_for_like]
-    return Rate(sum(outcome.status == "agrees" for outcome in compared), len(compared))
+    compared = _compared(outcomes, like_for_like)
+    agree, unsettled = (sum(outcome.status == status for outcome in compared) for status in ("agrees", "unsettled"))
+    return Rate(agree, len(compared), unsettled)
+
+
+def chance(outcomes: Iterable[Outcome], rules: Rules, *, like_for_like: bool = True) -> Chance | None:
+    """What the rate of these figures is worth; directions have no values to shuffle."""
+    measures: dict[str, list[tuple[float, float, Interval]]] = {}
+    for outcome in _compared(outcomes, like_for_like):
+        claim = outcome.claim
+        if isinstance(claim, Claim):
+            tolerance = rules.measure(claim.measure, claim.group).tolerance
+            ours = Interval(outcome.ours, outcome.low, outcome.high)
+            measures.setdefault(claim.measure, []).append((claim.value, tolerance, ours))
+    return by_chance(measures.values())
+
+
+def _compared(outcomes: Iterable[Outcome], like_for_like: bool) -> list[Outcome]:
+    return [o for o in outcomes if o.settled and o.claim.counts and o.like_for_like == like_for_like]
 
 
 def evaluate(paper: str, cells: Sequence[Cell] = ()) -> list[Outcome]:
@@ -106,7 +123,7 @@ class _Judge:
         return self.figure(claim) if isinstance(claim, Claim) else self.direction(claim)
 
     def figure(self, claim: Claim) -> Outcome:
-        """One figure: agrees when ours lies within the measure's tolerance."""
+        """One figure: agrees when its whole interval lies within the measure's tolerance."""
         rule = self.rules.measure(claim.measure, claim.group)
         if not claim.printed:
             return Outcome(claim, "unavailable", reason=NO_VALUE)
@@ -148,10 +165,8 @@ class _Judge:
         parts = [outcome.difference, *(note.words for note in notes if not note.like_for_like)]
         parts += [RECALLED] if claim.recalled else []
         unlike = "; ".join(part for part in parts if part)
-        # Figures are printed in decimals: a difference of exactly the tolerance must not fail by rounding.
-        agrees = abs(outcome.ours - claim.value) <= rule.tolerance + 1e-9
-        known = "" if agrees else "; ".join(note.words for note in notes if note.like_for_like)
-        status: Status = "agrees" if agrees else "differs"
+        status = of_figure(claim.value, rule.tolerance, Interval(outcome.ours, outcome.low, outcome.high))
+        known = "" if status == "agrees" else "; ".join(note.words for note in notes if note.like_for_like)
         return replace(outcome, status=status, difference=unlike, like_for_like=not unlike, reason=known)
 
     def direction(self, claim: Direction) -> Outcome:
@@ -327,7 +342,7 @@ def _directed(
         match = Match(match.group, (*match.differences, RECALLED))
     return replace(
         _of(claim, match),
-        status="unsettled" if few else _side(gap, claim.rule.sense, claim.rule.margin),
+        status="unsettled" if few else of_direction(gap, claim.rule.sense, claim.rule.margin),
         reason=few,
         ours=gap.value,
         low=gap.low,
@@ -336,17 +351,3 @@ def _directed(
         not_judged=not_judged,
         also=also,
     )
-
-
-def _side(gap: Interval, sense: Sense, margin: float) -> Status:
-    """On which side of the conclusion the whole interval lies."""
-    low, high = (-gap.high, -gap.low) if sense == "lower" else (gap.low, gap.high)
-    if math.isnan(low) or math.isnan(high):
-        return "unsettled"
-    if sense == "near":
-        if -margin <= low and high <= margin:
-            return "agrees"
-        return "differs" if low > margin or high < -margin else "unsettled"
-    if low > 0:
-        return "agrees"
-    return "differs" if high < 0 else "unsettled"

@@ -220,6 +220,8 @@ class DirectionRule:
     margin: float = 0.0
     #: True: from memory or from outside the sources at hand, so outside every rate.
     recalled: bool = False
+    #: True: a question of ours, such as the paper's sentence put to a model that it does not have; outside every rate.
+    ours: bool = False
     missing: str = ""
     reason: str = ""
 

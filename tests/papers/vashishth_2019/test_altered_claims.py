@@ -55,9 +55,13 @@ def test_a_change_of_accuracy_is_computed_by_what_its_group_says(tmp_path: Path)
         assert found.ours == pytest.approx(ours)
         assert found.low <= found.ours <= found.high
         assert found.seeds == (0, 1, 2)
-    agreed = figure(outcomes, "bAbI 1", "bahdanau_2015", "accuracy_change", "uniform, train+infer")
-    assert (agreed.status, agreed.like_for_like) == ("agrees", True)
-    assert figure(outcomes, "bAbI 1", "bahdanau_2015", "accuracy_change", "permute, infer").status == "differs"
+    near = figure(outcomes, "bAbI 1", "bahdanau_2015", "accuracy_change", "uniform, train+infer")
+    # 600 answers leave an interval of about ±4 points, which reaches beyond the tolerance of ±5.
+    assert isinstance(near.claim, Claim)
+    assert abs(near.ours - near.claim.value) < 5 < max(abs(end - near.claim.value) for end in (near.low, near.high))
+    assert (near.status, near.like_for_like) == ("unsettled", True)
+    far = evaluate(VASHISHTH, pairs(tmp_path / "far", trained=0.35, altered=0.5))
+    assert figure(far, "bAbI 1", "bahdanau_2015", "accuracy_change", "permute, infer").status == "differs"
     assert figure(outcomes, "bAbI 1", "bahdanau_2015", "accuracy").ours == pytest.approx(80)
 
 

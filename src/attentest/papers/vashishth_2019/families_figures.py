@@ -11,7 +11,7 @@ import numpy as np
 
 from attentest.errors import InputError
 from attentest.papers.vashishth_2019.families import Panel
-from attentest.presentation.charts import COLOURS, GRID, INK, MUTED, PALE, THEME, svg
+from attentest.presentation.charts import COLOURS, GRID, INK, MUTED, PALE, THEME, png, svg
 from attentest.store.atomic import replacing, write_text
 
 __all__ = ["changes_by_weight", "density", "effects_by_weight", "quantile", "write_chart"]
@@ -40,11 +40,8 @@ def write_chart(chart: alt.TopLevelMixin, target: Path) -> None:
     if target.suffix == ".svg":
         write_text(target, svg(chart))
     elif target.suffix == ".png":
-        import vl_convert
-
-        picture = vl_convert.vegalite_to_png(chart.to_dict(validate=False), scale=2, allowed_base_urls=[])
         with replacing(target) as path:
-            path.write_bytes(picture)
+            path.write_bytes(png(chart, scale=2))
     else:
         raise InputError(f"{target} must end in .svg or .png.")
 

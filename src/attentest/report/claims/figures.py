@@ -19,7 +19,6 @@ from attentest.report.claims.view import View
 
 __all__ = ["PaperFigure", "drawn", "figures_of", "scatter"]
 
-AGREES, DIFFERS = "agrees", "differs"
 LIKE, UNLIKE = "like for like", "not like for like"
 BAND = "#EEF1F4"
 
@@ -76,8 +75,8 @@ def _panel(view: View, title: str, outcomes: list[Outcome]) -> alt.LayerChart:
     diagonal = alt.Chart(alt.Data(values=[{"x": v, "y": v} for v in (low, high)]))
     colour = alt.Color(
         "outcome:N",
-        scale=alt.Scale(domain=[AGREES, DIFFERS], range=[COLOURS[0], COLOURS[1]]),
-        legend=alt.Legend(symbolType="circle", columns=2),
+        scale=alt.Scale(domain=["agrees", "differs", "unsettled"], range=[COLOURS[0], COLOURS[1], MUTED]),
+        legend=alt.Legend(symbolType="circle", columns=3),
     )
     shape = alt.Shape(
         "likeness:N",
@@ -92,7 +91,7 @@ def _panel(view: View, title: str, outcomes: list[Outcome]) -> alt.LayerChart:
         points.mark_rule(opacity=0.35).encode(x, alt.Y("low:Q", scale=scale), alt.Y2("high:Q"), color=colour),
         points.mark_point(filled=True, size=38, opacity=0.8).encode(x, y, color=colour, shape=shape),
     ]
-    shown = alt.Title(title, subtitle=f"within {tolerance:g} agrees", subtitleColor=MUTED)
+    shown = alt.Title(title, subtitle=f"agrees: the interval within {tolerance:g}", subtitleColor=MUTED)
     return alt.layer(*layers, title=shown, width=250, height=250)
 
 
@@ -110,6 +109,6 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "x": outcome.claim.value,
         "y": outcome.ours,
         **ends,
-        "outcome": AGREES if outcome.status == "agrees" else DIFFERS,
+        "outcome": outcome.status,
         "likeness": LIKE if outcome.like_for_like else UNLIKE,
     }

@@ -43,8 +43,8 @@ def claims_page(
             figures=[
                 {"about": one, "image": image(one.draw()), "narrow": image(one.draw(columns=1))} for one in figures
             ],
-            figure_rates=view.rates(view.figures),
-            direction_rates=view.rates(view.directions),
+            figure_rates=list(zip(view.rates(view.figures), view.chances(view.figures), strict=True)),
+            direction_rates=list(zip(view.rates(view.directions), view.chances(view.directions), strict=True)),
             directions=_directions(view),
             tables=[(name, outcomes, view.rates(outcomes)) for name, outcomes in view.tables.items()],
             points=sum(map(len, panels.values())),

@@ -31,7 +31,7 @@ def claims_table(view: View, *, width: int = 80, everything: bool = False, relea
         Text(paper.conclusion, style="italic"),
         Text(),
         *_rates(view),
-        *([Text(view.recalled)] if view.recalled else []),
+        *(Text(line) for line in (view.recalled, view.asked_by_us) if line),
     ]
     shown = [o for o in view.directions if everything or o.settled]
     if shown:
@@ -66,6 +66,8 @@ def _rates(view: View) -> list[Text]:
                 f"like for like: {like}; not like for like: {unlike}; no figure of ours: {open_:,}",
             )
         )
+        for words, found in zip(("like for like", "not like for like"), view.chances(outcomes), strict=True):
+            lines += [Text(f"  by chance, {words}: {found}", style="dim")] if found else []
     return lines
 
 

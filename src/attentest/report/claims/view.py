@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Final
 
 from attentest.papers.claims import Claim, Claims, Direction
-from attentest.papers.outcomes import Outcome, Rate, rate
+from attentest.papers.outcomes import Outcome, Rate, chance, rate
+from attentest.papers.settling import Chance, Status
 
 __all__ = ["MARKS", "View"]
 
@@ -22,6 +23,7 @@ MARKS: Final = {
     "not run": ("–", "dim"),
     "unavailable": ("∅", "dim"),
 }
+_SAID: Final[tuple[tuple[Status, str], ...]] = (("agrees", "agree"), ("differs", "differ"), ("unsettled", "unsettled"))
 _LONG = 7  # characters of a figure that is printed, not released to all digits
 
 
@@ -72,10 +74,25 @@ class View:
         counts = [f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in zip(each, ("figure", "direction"), strict=True)]
         return f"Recalled, unverified: {' and '.join(counts)} compared, in no rate"
 
+    @property
+    def asked_by_us(self) -> str:
+        """How the questions came out that the paper does not ask, as a line; empty where there are none."""
+        found = [o for o in self.directions if o.settled and isinstance(o.claim, Direction) and o.claim.rule.ours]
+        if not found:
+            return ""
+        counts = Counter(o.status for o in found)
+        each = ", ".join(f"{counts[status]} {word}" for status, word in _SAID if counts[status])
+        return f"Ours, the paper's sentences about models it does not have: {each}; in no rate"
+
     def rates(self, outcomes: Iterable[Outcome]) -> tuple[Rate, Rate]:
         """The agreement rate like for like, and the same count among the others."""
         listed = list(outcomes)
         return rate(listed), rate(listed, like_for_like=False)
+
+    def chances(self, outcomes: Iterable[Outcome]) -> tuple[Chance | None, Chance | None]:
+        """What each of the two rates would be with other published values."""
+        listed, rules = list(outcomes), self.claims.rules
+        return chance(listed, rules), chance(listed, rules, like_for_like=False)
 
     @staticmethod
     def reasons(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], int]:

@@ -1,0 +1,194 @@
+"""Flipped bits: one bit of one file that a run keeps. Noticed, named, and recomputed or refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import torch
+
+import attentest
+from attentest.challenges import CHALLENGES
+from attentest.data.batches import Encoded
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import AttentestError, StorageError
+from attentest.models.huggingface.checkpoint import quietly
+from attentest.models.networks.classifier import Architecture, Classifier
+from attentest.models.parts.encoders import ENCODERS
+from attentest.report.pages.run import write_report
+from attentest.report.verdict.judge import judge
+from attentest.runs.describe import describe_run
+from attentest.runs.execute import execute
+from attentest.store.folder import REPORT, RunFolder
+from attentest.store.parts import Parts
+from attentest.store.verifying import verify_run
+from attentest.training.loop import Training, fit
+from attentest.training.resume import Resume
+from tests.campaigns.campaign import Campaign, Fault
+from tests.conftest import Heard, made_up_corpus
+from tests.runs.test_run import small
+from tests.support.pretrained import tiny, tokenizer_of
+
+#: Every so many cases what was altered is computed again, and compared byte by byte.
+RECOMPUTED = 20
+TEXT = "word1 telling1 word2"
+
+
+class Bits(Campaign):
+    """Runs of three kinds, a training and an examination that were cut short."""
+
+    name = "bits"
+    promise = "a flipped bit in any file of a run is noticed, named, and recomputed or refused"
+    quick, full = 40, 1000
+
+    def __init__(self) -> None:
+        self.recomputed = 0
+        self.by_file: Counter[str] = Counter()
+
+    def prepare(self, folder: Path) -> None:
+        torch.set_num_threads(1)
+        asked = tuple(CHALLENGES.parse(text) for text in ("permutation(draws=5)", "uniform"))
+        self.run = small(challenges=asked)
+        self.trained = execute(self.run, folder / "runs")
+        write_report(self.trained, judge(self.trained), self.trained.path / REPORT)
+        tokenizer = tokenizer_of()
+        with quietly():
+            tiny("bert", size=len(tokenizer)).save_pretrained(folder / "base")
+            tokenizer.save_pretrained(folder / "base")
+        self.corpus = made_up_corpus(count=40)
+        about = {"corpus": self.corpus, "fine_tune": str(folder / "base"), "epochs": 1, "challenges": ["uniform"]}
+        self.tuned = execute(describe_run(**about), folder / "tuned")
+        self.expected = self._resumed(folder / "state", Heard())
+        self.state = (folder / "state").read_bytes()
+        table = pa.table({"id": [f"t{i}" for i in range(50)], "value": [i / 7 for i in range(50)]})
+        parts = Parts(folder / "parts", "layout")
+        parts.add(0, 0, table, 50)
+        parts.keep()
+        self.parts, self.table = folder / "parts", table
+        self.targets = [
+            *((self.trained, name) for name in ("run.json", *self.trained.record["finished"])),
+            *((self.tuned, name) for name in ("run.json", *self.tuned.record["finished"])),
+        ]
+
+    def case(self, draw: Random, number: int, folder: Path) -> str:
+        kind = number % 4
+        if kind == 2:
+            return self._state(draw, folder)
+        if kind == 3:
+            return self._part(draw, folder)
+        run, name = self.targets[draw.randrange(len(self.targets))]
+        path = run.path / name
+        whole = path.read_bytes()
+        path.write_bytes(flipped(whole, draw))
+        self.by_file[name] += 1
+        try:
+            self._noticed(run, name)
+            if run is self.trained and number % RECOMPUTED == 0 and name != REPORT:
+                self._again(name, whole)
+        finally:
+            path.write_bytes(whole)
+        return "a finished file"
+
+    def _noticed(self, run: RunFolder, name: str) -> None:
+        found = {file.name: file.state for file in verify_run(run).files}
+        if found.get(name) != "altered":
+            raise Fault(f"verify says that {name} is {found.get(name)}")
+        for reader in self._readers(run, name):
+            try:
+                reader()
+            except StorageError as error:
+                if Path(name).name not in str(error):
+                    raise Fault(f"{name}: not named in {error}") from error
+            except AttentestError as error:
+                raise Fault(f"{name}: {error}") from error
+            else:
+                raise Fault(f"{name} was read as if it were whole")
+
+    def _readers(self, run: RunFolder, name: str) -> list[Callable[[], object]]:
+        """Whoever reads this file: from Python, as the commands do."""
+        if name == "run.json":
+            return [lambda: RunFolder(run.path).record]
+        if name.startswith("findings/"):
+            challenge = name.removeprefix("findings/").removesuffix(".parquet")
+            return [lambda: RunFolder(run.path).findings(challenge)]
+        data = {"texts": ["word1 word2", "word3"], "labels": ["class0", "class1"], "challenges": ["uniform"]}
+        audited = [lambda: describe_run(run.path, **data).seen_in_training()]
+        if run is self.trained and name in ("model.safetensors", "vocabulary.json"):
+            return [*audited, lambda: attentest.explain(TEXT, run.path)]
+        if name == "training-texts.u64":
+            return audited if run is self.trained else []
+        if name.startswith("checkpoint/") or (run is self.tuned and name == "model.safetensors"):
+            return [*audited, lambda: attentest.explain(TEXT, run.path)]
+        return [lambda: RunFolder(run.path).verify(name)]
+
+    def _again(self, name: str, whole: bytes) -> None:
+        """The same command once more: named, and computed to the same bytes."""
+        heard = Heard()
+        execute(self.run, self.trained.path.parent, progress=heard)
+        self.recomputed += 1
+        if not any(Path(name).name in line for line in heard.lines):
+            raise Fault(f"{name}: nothing was said: {heard.lines}")
+        if name != "run.json" and (self.trained.path / name).read_bytes() != whole:
+            raise Fault(f"{name}: computed again, and other bytes")
+        (self.trained.path / "run.json.damaged").unlink(missing_ok=True)
+        if REPORT not in self.trained.record["finished"]:
+            write_report(self.trained, judge(self.trained), self.trained.path / REPORT)
+        if name == "run.json":  # seconds stand in it
+            raise_unless(verify_run(self.trained).whole, "the run is not whole after it was computed again")
+
+    def _state(self, draw: Random, folder: Path) -> str:
+        """A training goes on from a state that was altered: it must not end in other weights."""
+        (folder / "state").write_bytes(flipped(self.state, draw))
+        heard = Heard()
+        found = self._resumed(folder / "state", heard)
+        raise_unless(
+            all(torch.equal(value, found[name]) for name, value in self.expected.items()), "other weights, in silence"
+        )
+        raise_unless(bool(heard.lines), "nothing was said")
+        return "the state of a training"
+
+    def _resumed(self, path: Path, heard: Heard) -> dict[str, torch.Tensor]:
+        corpus = made_up_corpus()
+        vocabulary = Vocabulary.from_split(corpus["train"])
+        model = Classifier(
+            Architecture(ENCODERS.parse("average(hidden=6)"), embedding=8),
+            len(vocabulary),
+            2,
+            torch.Generator().manual_seed(0),
+        )
+        train, dev = (Encoded.of(corpus[name], vocabulary) for name in ("train", "dev"))
+        fit(model, train, dev, Training(epochs=2, patience=0), seed=0, resume=Resume(path, "key", 0.0, heard.say))
+        return model.state_dict()
+
+    def _part(self, draw: Random, folder: Path) -> str:
+        """An examination goes on from parts that were altered: their texts are examined again."""
+        (source,) = self.parts.glob("*.arrow")
+        copy = folder / source.name
+        copy.write_bytes(flipped(source.read_bytes(), draw))
+        heard = Heard()
+        parts = Parts(folder, "layout", heard.say)
+        raise_unless(parts.texts == 0 and not copy.exists(), "an altered part was taken up")
+        raise_unless(any("altered" in line for line in heard.lines), "nothing was said")
+        return "a part of an examination"
+
+    def notes(self) -> list[str]:
+        files = ", ".join(f"{name} {count}" for name, count in sorted(self.by_file.items()))
+        return [f"{self.recomputed} computed again, the same bytes", f"files: {files}"]
+
+
+def raise_unless(holds: bool, words: str) -> None:
+    if not holds:
+        raise Fault(words)
+
+
+def flipped(data: bytes, draw: Random) -> bytes:
+    """With one bit the other way round."""
+    out, bit = bytearray(data), draw.randrange(8 * len(data))
+    out[bit // 8] ^= 1 << bit % 8
+    return bytes(out)
+
+
+__all__ = ["Bits", "flipped"]

@@ -1,0 +1,220 @@
+"""Bad inputs: whatever a stranger hands over is used, or refused in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+import typer
+
+from tests.campaigns.campaign import Campaign, Fault
+from tests.campaigns.made.archives import Archives, OfficialFiles
+from tests.campaigns.made.checkpoints import DamagedCheckpoints
+from tests.campaigns.made.data_files import DataFiles
+from tests.campaigns.made.kind import Case, Kind
+from tests.campaigns.made.names import Arguments, Names, Studies, WholeAudits
+from tests.campaigns.made.run_files import Queries, Requests, ScoreFiles
+from tests.campaigns.processes import PATIENCE, Ended, started
+
+__all__ = ["BadInputs"]
+
+#: Bytes that a case may have in memory at most; what this process brings along is part of it.
+MOST_MEMORY = 3 << 30
+LONGEST_LINE = 2000
+#: One of so many cases runs in a fresh process, imports and all, and not in a fork of this one.
+FRESH = 400
+KINDS: tuple[type[Kind], ...] = (
+    *(
+        DataFiles,
+        Names,
+        ScoreFiles,
+        Studies,
+        DamagedCheckpoints,
+        Archives,
+        Queries,
+        Arguments,
+        Requests,
+        OfficialFiles,
+        WholeAudits,
+    ),
+)
+
+
+class BadInputs(Campaign):
+    """Eleven kinds of input, drawn in turn by their shares."""
+
+    name: ClassVar[str] = "inputs"
+    promise: ClassVar[str] = (
+        "it is used, or refused with exit code 2 and one line; within 20 s and 3 GB; nothing half-written"
+    )
+    quick: ClassVar[int] = 100
+    full: ClassVar[int] = 10_000
+    minutes: ClassVar[float] = 22
+
+    def prepare(self, folder: Path) -> None:
+        self.kinds = [kind() for kind in KINDS]
+        for kind in self.kinds:
+            kind.prepare(folder)
+        self.turns = [kind for kind in self.kinds for _ in range(kind.share)]
+        Random(0).shuffle(self.turns)
+        self.peak, self.slowest = 0, (0.0, "")
+        self.codes: Counter[str] = Counter()
+        _load()
+
+    def case(self, draw: Random, number: int, folder: Path) -> str:
+        kind = self.turns[number % len(self.turns)]
+        case = kind.case(draw, folder)
+        before = _listed(folder)
+        fresh = number % FRESH == 0 and isinstance(case.command, tuple) and not case.whole
+        ended = _in_fresh_process(case, folder) if fresh else _in_fork(case, folder)
+        self.peak = max(self.peak, ended.peak)
+        self.slowest = max(self.slowest, (ended.seconds, f"{kind.name} case {number}"))
+        self.codes[f"{kind.name}: {'used' if ended.code == 0 else 'refused'}"] += 1
+        _judge(ended, f"{kind.name}: {case.what}")
+        left = [path for path in _listed(folder) - before if not path.startswith(case.may_leave or ("\0",))]
+        if left and (ended.code == 2 or any(path.endswith(".part") for path in left)):
+            raise Fault(f"{kind.name}: {case.what}: left behind: {sorted(left)[:5]}")
+        return kind.name
+
+    def close(self) -> None:
+        COMMAND.clear()
+        gc.unfreeze()
+
+    def notes(self) -> Iterable[str]:
+        yield f"most memory {self.peak / 2**20:.0f} MiB; slowest {self.slowest[0]:.1f} s ({self.slowest[1]})"
+        yield ", ".join(f"{what} {count}" for what, count in sorted(self.codes.items()))
+
+
+#: What cases would each import.
+LOADED = (
+    *(
+        "attentest.auditing",
+        "attentest.cli.main",
+        "attentest.explaining",
+        "attentest.explorer.server",
+        "attentest.studies.plan",
+    ),
+    *(
+        "attentest.explorer.live.answers",
+        "attentest.store.query",
+        "attentest.runs.describe.given",
+        "attentest.data.tokenizers",
+    ),
+    *("attentest.data.catalog.installing", "attentest.report.results", "attentest.report.tables.verdict"),
+    *(
+        "duckdb",
+        "httpx",
+        "pydantic",
+        "typer._adapters",
+        "rich.status",
+        "starlette.testclient",
+        "uvicorn",
+        "anyio._backends._asyncio",
+    ),
+    *("spacy.lang.en", "transformers.models.bert.modeling_bert", "pyarrow.parquet", "requests", "safetensors.numpy"),
+)
+
+
+def _load() -> None:
+    """Import once, here; and warm up what reads texts and questions."""
+    for name in LOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    from attentest.data.tokenizers import tokenize
+
+    list(tokenize(["A good film."], "english", lowercase=True))
+    from attentest.auditing import describe_audit
+
+    describe_audit(corpus="reviews(train=20, dev=5, test=5)")  # and hashes the code, which decides the ids of runs
+    gc.collect()
+    gc.freeze()  # forks share it
+    COMMAND.append(typer.main.get_command(sys.modules["attentest.cli.main"].app))
+
+
+COMMAND: list[Any] = []
+
+
+def patience() -> float:
+    """Seconds that a case may take: 20, and as much more as others use this machine."""
+    return PATIENCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def _in_fork(case: Case, folder: Path) -> Ended:
+    arguments, work = ((), case.command) if callable(case.command) else (case.command, None)
+
+    def before() -> None:
+        if not case.whole:
+            stop_before_work()
+        entry = sys.modules["attentest.cli.main"]
+        entry.app = COMMAND[0] if work is None else lambda standalone_mode: work()  # type: ignore[attr-defined]
+
+    began = started(arguments, folder, memory=MOST_MEMORY + (2 << 30), environment=case.environment, first=before)
+    return began.ended((3 if case.whole else 1) * patience())
+
+
+def stop_before_work() -> None:
+    """A run that could be described was used: training it would say nothing more about its inputs."""
+    import attentest.auditing
+
+    def described(*_: object, **__: object) -> None:
+        raise SystemExit(0)
+
+    attentest.auditing.finish = described  # type: ignore[assignment]
+
+
+def _in_fresh_process(case: Case, folder: Path) -> Ended:
+    code = "from tests.campaigns.inputs import stop_before_work as stop; stop(); from attentest.cli import main; main()"
+    started_at = time.monotonic()
+    environment = {
+        **os.environ,
+        **case.environment,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
+    }
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *case.command],  # type: ignore[misc]
+            cwd=folder,
+            capture_output=True,
+            timeout=3 * patience(),
+            check=False,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        return Ended(-9, "", "", time.monotonic() - started_at, 0, timed_out=True)
+    took = time.monotonic() - started_at
+    return Ended(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), took, 0)
+
+
+def _judge(ended: Ended, what: str) -> None:
+    said = ended.err.strip()
+    if ended.timed_out:
+        raise Fault(f"{what}: no end after {ended.seconds:.0f} s")
+    if "Traceback (most recent" in ended.err + ended.out or "A fault in attentest" in said or "Warning:" in said:
+        raise Fault(f"{what}: {said[-700:]}")
+    if ended.code not in (0, 2):
+        raise Fault(f"{what}: exit code {ended.code}: {(said or ended.out.strip())[-700:]}")
+    if ended.peak > MOST_MEMORY:
+        raise Fault(f"{what}: {ended.peak >> 20} MiB")
+    if ended.code == 2:
+        last = said.rpartition("\n")[2]
+        if not last.startswith("attentest: ") and "Usage:" not in ended.out + said:
+            raise Fault(f"{what}: refused without a line: {said[-500:]!r}")
+        if len(last) > LONGEST_LINE:
+            raise Fault(f"{what}: a line of {len(last)} characters: {last[:300]}")
+        if any(ord(sign) < 32 for sign in last):
+            raise Fault(f"{what}: control characters in {last[:300]!r}")
+
+
+def _listed(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}

@@ -1,0 +1,68 @@
+"""What campaigns are made of: a case is repeated by seed and number, and a bad end is a fault."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from attentest.data.corpora import CORPORA
+from tests.campaigns.campaign import Campaign, Fault, conduct
+from tests.campaigns.processes import attentest, refused
+
+
+class Odd(Campaign):
+    """Fails for every third number, and draws."""
+
+    name, promise, quick, full = "odd", "nothing", 1, 1
+
+    def __init__(self) -> None:
+        self.drawn: list[float] = []
+
+    def case(self, draw, number, folder):
+        self.drawn.append(draw.random())
+        (folder / "left").touch()
+        if number % 3 == 0:
+            raise Fault("third") if number else ValueError("first")
+        return "fine"
+
+
+def test_a_case_is_repeated_by_seed_and_number_and_faults_are_kept():
+    whole, one, other = Odd(), Odd(), Odd()
+    found = conduct(whole, range(7), seed=3)
+    assert found.cases == 7
+    assert found.kinds == {"fine": 4, "failed": 3}
+    assert [number for number, _ in found.faults] == [0, 3, 6]
+    assert "ValueError: first" in found.faults[0][1]
+    conduct(one, [4], seed=3)
+    conduct(other, [4], seed=4)
+    assert one.drawn == whole.drawn[4:5] != other.drawn
+
+
+def test_what_is_refused_in_one_line_passes_and_nothing_else(tmp_path):
+    ended = attentest(["show", "none"], tmp_path)
+    refused(ended, "no run")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(Fault, match="exit code 0"):
+        refused(attentest(["--version"], tmp_path), "version")
+
+
+def test_what_hangs_is_killed(tmp_path):
+    ended = attentest(["audit"], tmp_path, seconds=0.3)
+    assert ended.timed_out
+    with pytest.raises(Fault, match="no end"):
+        refused(ended, "hangs")
+
+
+class Changes(Odd):
+    """Changes the process it runs in."""
+
+    def prepare(self, folder):
+        self.process.setitem(CORPORA.own, "toy", object)
+        torch.set_num_threads(torch.get_num_threads() + 1)
+
+
+def test_what_a_campaign_changes_of_its_process_is_undone():
+    before, threads = dict(CORPORA.own), torch.get_num_threads()
+    assert conduct(Changes(), [1], seed=0).cases == 1
+    assert CORPORA.own == before
+    assert torch.get_num_threads() == threads

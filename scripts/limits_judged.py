@@ -1,0 +1,259 @@
+"""The predictions of the studies limits*, judged by the rules in their files, from the figures of limits.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+Row = dict[str, Any]
+Outcome = Literal["met", "missed", "unsettled"]
+
+#: What knows nothing of the model, beside explainers.
+BASELINES = ("first_words", "random")
+CORPORA = {"sst": "SST", "yelp_hat": "Yelp-HAT", "20news": "20 Newsgroups", "imdb": "IMDB"}
+EDITED = {"cad_imdb": "IMDB, edited", "cad_snli": "SNLI, edited"}
+EXPLAINERS = {
+    "attention": "attention",
+    "gradient": "gradient",
+    "gradient_norm": "gradient norm",
+    "gradient_x_input": "gradient × input",
+    "integrated_gradients": "integrated gradients",
+    "lrp": "LRP",
+    "leave_one_out": "leave one out",
+}
+SIZES = ("0.01", "0.03", "0.1")
+
+
+class Table:
+    """The committed figures, found by where they stand."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = {
+            (row["part"], row["corpus"], row["explainer"], row["at"], row["measure"]): row for row in rows
+        }  # fmt: skip
+
+    def __call__(self, part: str, corpus: str, explainer: str = "", at: str = "", measure: str = "") -> Row:
+        """A row."""
+        return self._rows[part, corpus, explainer, at, measure]
+
+    def bounds(self, *where: str) -> tuple[float, float]:
+        """The interval of a figure."""
+        row = self(*where)
+        return float(row["low"]), float(row["high"])
+
+    def value(self, *where: str) -> float:
+        """The figure."""
+        return float(self(*where)["value"])
+
+
+def below(bounds: tuple[float, float], limit: float) -> Outcome:
+    """Whether a figure lies below a limit, interval included."""
+    low, high = bounds
+    return "met" if high < limit else "missed" if low >= limit else "unsettled"
+
+
+def at_least(bounds: tuple[float, float], limit: float) -> Outcome:
+    """Whether a figure is at least so large, interval included."""
+    return {"met": "missed", "missed": "met", "unsettled": "unsettled"}[below(bounds, limit)]  # type: ignore[return-value]
+
+
+def above(bounds: tuple[float, float], limit: float = 0.0) -> Outcome:
+    """Whether a figure lies above a limit, interval included."""
+    low, high = bounds
+    return "met" if low > limit else "missed" if high <= limit else "unsettled"
+
+
+def both(*outcomes: Outcome) -> Outcome:
+    """All of them met; missed where one is."""
+    return "missed" if "missed" in outcomes else "unsettled" if "unsettled" in outcomes else "met"
+
+
+def fragile(table: Table, corpus: str, explainer: str, size: str) -> Outcome:
+    """Whether a searched change leaves at most half of the top words, and random ones leave .8."""
+    searched = table.bounds("fragility", corpus, explainer, f"searched {size}", "overlap")
+    random = table.bounds("fragility", corpus, explainer, f"random {size}", "overlap")
+    most: Outcome = "met" if searched[1] <= 0.5 else "missed" if searched[0] > 0.5 else "unsettled"
+    return both(most, at_least(random, 0.8))
+
+
+def points(table: Table, corpus: str, explainer: str) -> Outcome:
+    """Whether an explainer finds edited words better than chance and than the first words, where predictions follow."""
+    where = ("followed", "average_precision")
+    return both(
+        *(above(table.bounds("edits", corpus, f"{explainer} − {o}", *where)) for o in ("chance", "first_words"))
+    )
+
+
+def finds(table: Table, corpus: str, explainer: str) -> Outcome:
+    """Whether a model trained without an explainer's words is less accurate than one without random words."""
+    return below(table.bounds("roar", corpus, f"{explainer} − random", "retrained", "correct"), 0.0)
+
+
+Case = tuple[str, Outcome]
+
+
+def of_randomisation(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """Randomised weights, and a moved origin."""
+    yield (
+        "With everything random, every explainer's ρ lies below .3, on every corpus",
+        [
+            (
+                f"{EXPLAINERS[e]}, {CORPORA[c]}",
+                below(table.bounds("randomisation", c, e, "everything", "spearman"), 0.3),
+            )
+            for e in EXPLAINERS
+            for c in CORPORA
+        ],
+    )
+    yield (
+        "Attention has ρ = 1 after the head alone is random",
+        [
+            (CORPORA[c], at_least(table.bounds("randomisation", c, "attention", "head", "spearman"), 0.9995))
+            for c in CORPORA
+        ],
+    )
+    stay = ("attention", "gradient_norm", "leave_one_out")
+    yield (
+        "With the origin moved, attention, gradient norm and leave one out stay for 95 % of texts",
+        [
+            (f"{EXPLAINERS[e]}, {CORPORA[c]}", at_least(table.bounds("input_invariance", c, e, "", "invariant"), 0.95))
+            for e in stay
+            for c in CORPORA
+        ],
+    )
+    yield (
+        "Gradient, gradient × input, integrated gradients and LRP do not: under 10 % of their texts stay",
+        [
+            (f"{EXPLAINERS[e]}, {CORPORA[c]}", below(table.bounds("input_invariance", c, e, "", "invariant"), 0.1))
+            for e in EXPLAINERS
+            if e not in stay
+            for c in CORPORA
+        ],
+    )
+
+
+def of_edits(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """People's edits."""
+    followed = {c: table.bounds("edits", c, "", "", "followed") for c in EDITED}
+    yield "Predictions follow at least 60 % of IMDB's edits", [("", at_least(followed["cad_imdb"], 0.6))]
+    yield "Predictions follow fewer than 50 % of SNLI's edits", [("", below(followed["cad_snli"], 0.5))]
+    yield (
+        "Every explainer points at the edited words of IMDB: above chance, and above first words",
+        [(name, points(table, "cad_imdb", e)) for e, name in EXPLAINERS.items()],
+    )
+    yield (
+        "On IMDB, leave one out finds them best",
+        [
+            (
+                f"beside {name}",
+                above(table.bounds("edits", "cad_imdb", f"leave_one_out − {e}", "followed", "average_precision")),
+            )
+            for e, name in EXPLAINERS.items()
+            if e != "leave_one_out"
+        ],
+    )
+    does = points(table, "cad_snli", "attention")
+    yield "On SNLI, attention does not point at them", [("", "missed" if does == "met" else "met")]
+    yield (
+        "On IMDB, every explainer finds them better where the prediction followed than where it did not",
+        [
+            (
+                name,
+                above(table.bounds("edits", "cad_imdb", f"{e} − {e}", "followed − not followed", "average_precision")),
+            )
+            for e, name in EXPLAINERS.items()
+        ],
+    )
+
+
+def of_fragility(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """Small changes of embeddings."""
+    asked = [e for e in EXPLAINERS if e in ("attention", "gradient_norm", "gradient_x_input", "integrated_gradients")]
+    yield (
+        "Moved by .1, gradient norm, gradient × input and integrated gradients are fragile, on every corpus",
+        [(f"{EXPLAINERS[e]}, {CORPORA[c]}", fragile(table, c, e, "0.1")) for e in asked[1:] for c in CORPORA],
+    )
+    apart = "attention − gradient_x_input"
+    yield (
+        "Attention is less fragile than gradient × input, at every size and on every corpus",
+        [
+            (f"{CORPORA[c]}, {size}", above(table.bounds("fragility", c, apart, f"searched {size}", "overlap")))
+            for c in CORPORA
+            for size in SIZES
+        ],
+    )
+    yield (
+        "Random changes of .01 leave at least .95 of every explainer's top words",
+        [
+            (
+                f"{EXPLAINERS[e]}, {CORPORA[c]}",
+                at_least(table.bounds("fragility", c, e, "random 0.01", "overlap"), 0.95),
+            )
+            for e in asked
+            for c in CORPORA
+        ],
+    )
+
+
+def of_roar(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """Remove and retrain. Where a rule asks for so many corpora, one line counts them."""
+    yield (
+        "Trained without attention's or gradient norm's words, models are less accurate than without random ones",
+        [
+            (f"{EXPLAINERS[e]}, {CORPORA[c]}", finds(table, c, e))
+            for e in ("attention", "gradient_norm")
+            for c in CORPORA
+        ],
+    )
+    without = sum(finds(table, c, "gradient_x_input") != "met" for c in CORPORA)
+    yield (
+        "Without those of gradient × input they are not, on at least two of four corpora",
+        [(f"{without} of four", "met" if without >= 2 else "missed")],
+    )
+    more = [above(table.bounds("roar", c, "attention", "retrained − whole", "correct")) for c in CORPORA]
+    needed: Outcome = (
+        "met" if more.count("met") >= 3 else "missed" if more.count("missed") >= 2 else "unsettled"
+    )  # fmt: skip
+    yield (
+        "Erasing attention's words at test time overstates what they are needed for, on at least three of four corpora",
+        [(f"{more.count('met')} of four", needed)],
+    )
+
+
+def of_interactions(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """Pairs of words."""
+
+    def bounds(corpus: str, measure: str) -> tuple[float, float]:
+        return table.bounds("interactions", corpus, "pairwise_occlusion", "", measure)
+
+    yield (
+        "At least a quarter of a text's pairs of words interact, on every corpus",
+        [(CORPORA[c], at_least(bounds(c, "interacting"), 0.25)) for c in CORPORA],
+    )
+    yield (
+        "In fewer than three of four texts the pair that matters most is that of the two top words, on every corpus",
+        [(CORPORA[c], below(bounds(c, "top_pair"), 0.75)) for c in CORPORA],
+    )
+    yield (
+        "On SST, pairs with a negator interact more often than other pairs of the same text",
+        [("", above(bounds("sst", "negated − others")))],
+    )
+
+
+PARTS: tuple[tuple[str, Callable[[Table], Iterator[tuple[str, list[Case]]]]], ...] = (
+    ("randomisation", of_randomisation),
+    ("edits", of_edits),
+    ("fragility", of_fragility),
+    ("roar", of_roar),
+    ("interactions", of_interactions),
+)
+
+
+def predictions(rows: Sequence[Row]) -> list[tuple[str, str, Outcome, list[Case]]]:
+    """Every prediction: the part, what was predicted, what came out, and case by case."""
+    table = Table(rows)
+    return [
+        (part, words, both(*(outcome for _, outcome in cases)), cases)
+        for part, judged in PARTS
+        for words, cases in judged(table)
+    ]

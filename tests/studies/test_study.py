@@ -92,6 +92,7 @@ BROKEN = {
     "[grid]\nseed = [0]\n[[adjust]]\nset = {seed = 1}\n": "adjust[0].set.seed: it varies in the grid",
     "name = \n": "is not TOML",
     f"a = {'[' * 3000}{']' * 3000}\n": "nested too deep",
+    f"a{'.a' * 100_000} = 1\n": "a key has more than 300 parts",
     f"a = 1{'0' * 5000}\n": "too long",
     '[run]\ndata = "a\\u0000b.csv"\n': "run.data: 'a\\x00b.csv' must not hold the character NUL",
     "[grid]\nseed = [4294967296]\n": "grid.seed[0]: 4294967296 must be at most 4294967295",

@@ -28,6 +28,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,6 +43,8 @@ __all__ = ["Adjustment", "Cell", "LeftOut", "Study", "read_study"]
 #: Bytes of a file, values of an axis, and cells, beyond which it is a slip.
 LARGEST = 1 << 20
 MOST_VALUES, MOST_CELLS = 10_000, 100_000
+#: Dots of a line beside those of numbers in a list: a key of many parts takes a TOML reader quadratic time.
+MOST_DOTS = 300
 TABLES = {"name", "title", "about", "paper", "run", "grid", "adjust", "leave_out"}
 
 
@@ -159,6 +162,8 @@ def read_study(path: Path) -> Study:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path} is larger than {LARGEST >> 20} MB: that is no study. Name its TOML file.")
         text = path.read_bytes().decode("utf-8")
+        if any(line.count(".") > MOST_DOTS and _dots(line) > MOST_DOTS for line in text.splitlines()):
+            raise InputError(f"{path}: a key has more than {MOST_DOTS} parts: that is no study's. Write it flat.")
         record = tomllib.loads(text)
     except FileNotFoundError as error:
         raise InputError(f"No study file at {path}. 'attentest study ls' lists those that are built in.") from error
@@ -180,6 +185,10 @@ def read_study(path: Path) -> Study:
     except AttentestError as error:
         raise InputError(f"{path}: {error}") from error
     return study
+
+
+def _dots(line: str) -> int:
+    return re.sub(r"\d\.\d+\s*,", "", line).count(".")
 
 
 def _check_rules(study: Study) -> None:

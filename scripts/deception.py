@@ -1,9 +1,10 @@
 """The table and the picture of Pruthi et al.'s page, from the runs of its studies.
 
-    python scripts/deception.py RUNS [RUNS …]
+    python scripts/deception.py [RUNS …]
 
 ``twins.csv`` in the paper's folder has a row for every model; ``docs/images/pruthi-twins.svg`` shows what the verdict
-said of them. The tables of the page are put into it. A model whose twin is not there is left out, and named.
+said of them. The tables of the page are put into it. A model whose twin is not there is left out, and named. Models of
+the table whose runs are not among RUNS stay in it as they are.
 """
 
 from __future__ import annotations
@@ -26,6 +27,13 @@ IMAGE = Path(__file__).parent.parent / "docs" / "images" / "pruthi-twins.svg"
 ANSWERS = ("no", "with care", "yes", "cannot say")
 #: Against attention, in doubt, for it; nothing can be said.
 SHADES = ("#c0392b", "#e69f00", "#2a7ab9", "#b8b8b8")
+#: How the table of the paper's figures calls corpora and models.
+CORPORA = {
+    **{"deceptive_pronoun": "Pronoun", "deceptive_sst_wiki": "SST+Wiki", "bigram_flip": "Bigram flip"},
+    **{"sequence_copy": "Sequence copy", "sequence_reverse": "Sequence reverse"},
+}
+MODELS = {"none": "embedding", "bilstm": "bilstm", "bigru": "translator"}
+TRAINED = {0.0: "honest", 0.1: "λ = .1", 1.0: "λ = 1"}
 ASKED = {"instances", "rationale", "exchange", "importance"}
 Row = dict[str, Any]
 
@@ -39,6 +47,28 @@ def finished(roots: list[Path]) -> list[Twin]:
         else:
             print(f"left out, not finished: {folder.path.name}")
     return found
+
+
+def known(path: Path) -> list[Twin]:
+    """Every model of a table."""
+    names = ("weight", "accuracy", "mass", "marked", "followed", "rest_followed")
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            Twin(
+                **{name: row[name] for name in ("corpus", "encoder", "attention", "heads", "run")},
+                **{name: float(row[name]) for name in names},
+                seed=int(row["seed"]),
+                answers={
+                    name.removeprefix("answer_"): said for name, said in row.items() if name.startswith("answer_")
+                },
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def together(before: list[Twin], now: list[Twin]) -> list[Twin]:
+    """All models, each once: as it is now, where it is in both."""
+    return list({(*one.group, one.weight, one.heads, one.seed): one for one in (*before, *now)}.values())
 
 
 def with_twins(models: list[Twin]) -> Twins:
@@ -68,8 +98,9 @@ def means(rows: list[Row]) -> list[str]:
     groups: dict[tuple[str, str, float, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[row["corpus"], row["encoder"], row["weight"], row["heads"]].append(row)
-    head = "| corpus | model | λ | seeds | accuracy | mass | follows | others | deceptive |"
-    lines = [head, "| --- | --- | --- |" + " ---: |" * 6]
+    head = "| corpus | model | λ | seeds | accuracy | mass | follows | others | deceptive | paper: accuracy, mass |"
+    lines = [head, "| --- | --- | --- |" + " ---: |" * 7]
+    published = recalled()
     for (corpus, encoder, weight, heads), some in sorted(groups.items()):
         values = (
             f"{100 * sum(row[name] for row in some) / len(some):.1f}"
@@ -77,8 +108,24 @@ def means(rows: list[Row]) -> list[str]:
         )
         hides = "–" if weight == 0 else f"{sum(row['kind'] == 'deceptive' for row in some)} of {len(some)}"
         shown = f"{weight:g}{', max' if heads == 'max' else ''}"
-        lines.append(f"| {corpus} | {encoder} | {shown} | {len(some)} | {' | '.join(values)} | {hides} |")
+        theirs = published.get((corpus, encoder.partition("(")[0], weight)) if heads != "max" else None
+        cells = (*values, hides, theirs or "–")
+        lines.append(f"| {corpus} | {encoder} | {shown} | {len(some)} | {' | '.join(cells)} |")
     return lines
+
+
+def recalled() -> dict[tuple[str, str, float], str]:
+    """The paper's accuracy and mass by corpus, encoder and λ."""
+    with (PAPERS["pruthi_2020"].folder / "claims.csv").open(encoding="utf-8", newline="") as file:
+        given = {(row["dataset"], row["model"], row["measure"]): row["value"] for row in csv.DictReader(file)}
+    found = {}
+    for corpus, theirs in CORPORA.items():
+        for encoder, kind in MODELS.items():
+            for weight, trained in TRAINED.items():
+                pair = [given.get((theirs, f"{kind}, {trained}", name)) for name in ("accuracy", "mass")]
+                if all(pair):
+                    found[corpus, encoder, weight] = ", ".join(map(str, pair))
+    return found
 
 
 def picture(rows: list[Row]) -> str:
@@ -110,9 +157,10 @@ def _label(row: Row) -> str:
 def main() -> None:
     """Write the table, the picture and the page's tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", nargs="+", type=Path)
-    rows = with_twins(finished(parser.parse_args().runs)).records()
+    parser.add_argument("runs", nargs="*", type=Path)
     target = PAPERS["pruthi_2020"].folder / "twins.csv"
+    models = together(known(target), finished(parser.parse_args().runs))
+    rows = with_twins(models).records()
     with replacing(target) as path, path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()

@@ -62,7 +62,7 @@ def test_means_are_those_of_the_models(rows, tables):
         name = f"{float(row['weight']):g}{', max' if row['heads'] == 'max' else ''}"
         groups[row["corpus"], row["encoder"], name].append(row)
     assert len(tables["λ"]) == len(groups)
-    for corpus, encoder, name, seeds, *values, hides in tables["λ"]:
+    for corpus, encoder, name, seeds, *values, hides, _ in tables["λ"]:
         some = groups[corpus, encoder, name]
         assert int(seeds) == len(some) == len({row["seed"] for row in some})
         for column, value in zip(("accuracy", "mass", "followed", "rest_followed"), values, strict=True):
@@ -70,6 +70,22 @@ def test_means_are_those_of_the_models(rows, tables):
             assert float(value) == pytest.approx(mean, abs=0.06)
         deceptive = sum(row["kind"] == "deceptive" for row in some)
         assert hides == ("–" if name == "0" else f"{deceptive} of {len(some)}")
+
+
+def test_the_papers_figures_beside_ours_are_those_that_were_recalled(tables):
+    with (FOLDER / "claims.csv").open(encoding="utf-8") as file:
+        given = {(row["dataset"], row["model"], row["measure"]): row["value"] for row in csv.DictReader(file)}
+    corpora = {"deceptive_pronoun": "Pronoun", "deceptive_sst_wiki": "SST+Wiki", "bigram_flip": "Bigram flip"}
+    models = {"none": "embedding", "bilstm(hidden=64)": "bilstm", "bigru(hidden=64)": "translator"}
+    trained = {"0": "honest", "0.1": "λ = .1", "1": "λ = 1"}
+    seen = 0
+    for corpus, encoder, name, *_, theirs in tables["λ"]:
+        if corpus in corpora and encoder in models:
+            model = f"{models[encoder]}, {trained[name]}"
+            figures = [given[corpora[corpus], model, measure] for measure in ("accuracy", "mass")]
+            assert theirs == ", ".join(figures)
+            seen += 1
+    assert seen >= 12
 
 
 def test_what_the_page_begins_with_is_what_came_out(rows):

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from attentest import errors
-from attentest.catalogue import REGISTRIES
+from attentest.catalogue.entries import REGISTRIES
 from attentest.challenges import CHALLENGES, PRESENTATIONS
 from attentest.cli.main import app
 from attentest.data.catalog.presets import USUAL, with_preset

@@ -16,7 +16,7 @@ import torch  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 import attentest  # noqa: E402
-from attentest.catalogue import REGISTRIES  # noqa: E402
+from attentest.catalogue.entries import REGISTRIES  # noqa: E402
 from attentest.data.batches import Batch, Encoded  # noqa: E402
 from attentest.data.corpus import Corpus, Provenance, Split  # noqa: E402
 from attentest.data.vocabulary import Vocabulary  # noqa: E402

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, get_origin
 
 import pytest
 
-from attentest.catalogue import REGISTRIES
+from attentest.catalogue.entries import REGISTRIES
 from attentest.challenges import CHALLENGES
 from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS

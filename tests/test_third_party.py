@@ -78,7 +78,7 @@ def test_the_lists_and_the_reference_have_all_of_it(site: Path) -> None:
 import sys
 sys.path.insert(0, {str(ROOT / "docs")!r})
 import reference_pages
-from attentest.catalogue import catalogue
+from attentest.catalogue.entries import catalogue
 from attentest.challenges import PRESENTATIONS
 pages = reference_pages.pages()
 for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("challenges", "half_uniform")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from attentest.catalogue import catalogue
+from attentest.catalogue.entries import catalogue
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
 from attentest.runs.model import train

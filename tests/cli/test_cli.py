@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attentest.catalogue import KINDS
+from attentest.catalogue.entries import REGISTRIES, catalogue
+from attentest.catalogue.remembered import KINDS, extended, listed
 from attentest.cli import main
 from attentest.report.tables.answer import LINES
 
@@ -252,9 +253,9 @@ def test_a_model_meets_texts_of_other_classes_with_a_clear_line(run, tmp_path):
     fails_in_one_line(run("audit", "--model", folder, "--data", other), "maybe")
 
 
-def test_help_is_quick_because_it_imports_nothing_heavy():
+def imports_nothing_heavy(*arguments: str) -> str:
     code = (
-        "import sys; sys.argv = ['attentest', 'audit', '--help']\n"
+        f"import sys; sys.argv = ['attentest', *{arguments}]\n"
         "from attentest.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
@@ -263,7 +264,32 @@ def test_help_is_quick_because_it_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "--data" in done.stdout
+    return done.stdout
+
+
+def test_help_is_quick_because_it_imports_nothing_heavy():
+    assert "--data" in imports_nothing_heavy("audit", "--help")
+
+
+def test_a_list_is_quick_once_it_was_made(tmp_path, monkeypatch, run):
+    monkeypatch.setenv("ATTENTEST_CACHE", str(tmp_path))
+    made = run("list", "--json")[1]
+    assert [path.suffix for path in (tmp_path / "lists").iterdir()] == [".json"]
+    assert run("list", "--json")[1] == made
+    assert {entry["name"] for entry in json.loads(made)["challenges"]} == set(REGISTRIES["challenges"])
+    if not extended():
+        assert imports_nothing_heavy("list", "--json") == made
+    assert listed("challenges", tmp_path) == catalogue("challenges")
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "[1]", '{"corpora": 1'])
+def test_a_damaged_list_is_made_again(tmp_path, monkeypatch, run, damage):
+    monkeypatch.setenv("ATTENTEST_CACHE", str(tmp_path))
+    made = run("list", "heads")[1]
+    kept = next((tmp_path / "lists").iterdir())
+    kept.write_text(damage, encoding="utf-8")
+    assert run("list", "heads")[1] == made
+    assert len(kept.read_text(encoding="utf-8")) > 1000
 
 
 @pytest.mark.slow

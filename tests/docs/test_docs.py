@@ -22,7 +22,7 @@ from tests.support.pretrained import tiny, tokenizer_of
 from tests.support.translations import found, made_up_translations, transformer, translator
 
 import attentest
-from attentest.catalogue import REGISTRIES, catalogue
+from attentest.catalogue.entries import REGISTRIES, catalogue
 from attentest.challenges import CHALLENGES
 from attentest.challenges.parts_of_speech.tagger import missing
 from attentest.cli.main import app

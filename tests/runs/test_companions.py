@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.studies.made_up_study import Silence, bytes_of_all, made_up_study
 
-from attentest.catalogue import catalogue
+from attentest.catalogue.entries import catalogue
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.errors import InputError, NotApplicable
 from attentest.runs.describe import describe_run

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from attentest.catalogue.remembered import KINDS, listed
 from attentest.cli import options as o
 from attentest.errors import InputError, UnknownName
 from attentest.printing import Printer, echo, echo_json
@@ -159,10 +160,6 @@ def export(
     Printer(highlight=False).print(Text(f"Export  {target}: {counts}, listed in {INDEX}"), soft_wrap=True)
 
 
-KINDS = (
-    *("corpora", "encoders", "attentions", "decoders", "heads", "selectors", "terms", "tokenizers"),
-    *("explainers", "interactions", "challenges", "designs", "presets", "papers", "runs"),
-)
 #: A link of Markdown, which leads nowhere in a terminal.
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 #: What a model is made of.
@@ -182,10 +179,8 @@ def list_(
     """List what there is: corpora, parts of models, loss terms, explainers, challenges, papers, runs."""
     if kind and kind not in (*KINDS, "models"):
         raise UnknownName("kind of thing", kind, (*KINDS, "models"))
-    from attentest.catalogue import catalogue
-
     wanted = PARTS if kind == "models" else (kind,) if kind else KINDS[:-1]
-    found = {each: catalogue(each, runs) for each in wanted}
+    found = {each: listed(each, runs) for each in wanted}
     if name:
         known = [entry["name"] for entries in found.values() for entry in entries]
         found = {each: some for each in found if (some := [e for e in found[each] if e["name"] == name])}

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-from attentest.catalogue import REGISTRIES
+from attentest.catalogue.entries import REGISTRIES
 from attentest.parameters import Within, rules_of
 from attentest.runs.options import OPTIONS
 from tests.campaigns.made.data_files import good_rows

@@ -28,7 +28,7 @@ from attentest.studies.cell import failure_of
 from attentest.training.terms import TERMS
 from attentest.words import about, first_line, words_of
 
-__all__ = ["KINDS", "catalogue"]
+__all__ = ["REGISTRIES", "catalogue"]
 
 REGISTRIES: dict[str, Registry[Any]] = {
     "corpora": CORPORA,
@@ -47,7 +47,6 @@ REGISTRIES: dict[str, Registry[Any]] = {
 EXAMINED = ("seed", "limit", "time", "site", "forced", "removal")
 #: Those that every run shows.
 ALWAYS_SHOWN = ("encoder", "attention", "seed", "sha256")
-KINDS = (*REGISTRIES, "tokenizers", "presets", "papers", "runs")
 
 
 def catalogue(kind: str, runs: Path = Path("runs")) -> list[dict[str, Any]]:

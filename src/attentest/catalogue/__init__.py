@@ -1,0 +1,1 @@
+"""What there is: corpora, parts of models, explainers, challenges, papers, runs."""

@@ -1,0 +1,81 @@
+"""What there is, remembered: a list is read in a moment, without torch, as long as the package is what it was."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import attentest
+from attentest.data.catalog.cache import cache_folder
+from attentest.data.files.unfinished import part_of
+
+__all__ = ["KINDS", "extended", "listed"]
+
+KINDS = (
+    *("corpora", "encoders", "attentions", "decoders", "heads", "selectors", "terms", "tokenizers"),
+    *("explainers", "interactions", "challenges", "designs", "presets", "papers", "runs"),
+)
+#: Lists that are kept, one for each state of the package.
+MOST_KEPT = 4
+
+
+def listed(kind: str, runs: Path) -> list[dict[str, Any]]:
+    """Every entry of one kind, as :func:`attentest.catalogue.entries.catalogue` has them."""
+    if kind == "runs" or extended():
+        from attentest.catalogue.entries import catalogue
+
+        return catalogue(kind, runs)
+    path = cache_folder() / "lists" / f"{_state()}.json"
+    known = _read(path) or _remember(path)
+    return [{name: _tuples(value) for name, value in entry.items()} for entry in known[kind]]
+
+
+def extended() -> bool:
+    """Whether other packages add entries: these may change while nothing of ours does, so they are asked every time."""
+    return any(group.startswith("attentest.") for group in entry_points().groups)
+
+
+def _state() -> str:
+    """What the lists depend on: the package's files, by size and time of change, and Python."""
+    found = hashlib.sha256(f"{attentest.__version__} {sys.version}".encode())
+    for path in sorted(Path(attentest.__file__).parent.rglob("*")):
+        if path.suffix in (".py", ".toml"):
+            state = path.stat()
+            found.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return found.hexdigest()[:24]
+
+
+def _read(path: Path) -> dict[str, list[dict[str, Any]]] | None:
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(known, dict) and set(known) == set(KINDS) - {"runs"}:
+            return known
+    return None
+
+
+def _remember(path: Path) -> dict[str, list[dict[str, Any]]]:
+    from attentest.catalogue.entries import catalogue
+
+    found = {kind: catalogue(kind) for kind in KINDS if kind != "runs"}
+    # A list that cannot be kept is made again next time: no reason to stop.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = part_of(path)
+        with temporary.open("x", encoding="utf-8") as file:
+            json.dump(found, file)
+        temporary.replace(path)
+        for old in sorted(path.parent.glob("*.json"), key=lambda file: -file.stat().st_mtime)[MOST_KEPT:]:
+            old.unlink(missing_ok=True)
+    return found
+
+
+def _tuples(value: Any) -> Any:
+    """JSON has lists where parameters have tuples."""
+    if isinstance(value, dict):
+        return {key: _tuples(inner) for key, inner in value.items()}
+    return tuple(_tuples(inner) for inner in value) if isinstance(value, list | tuple) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,9 @@ def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, line: str, said: str) -
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         list(read_questions(tmp_path / "none.jsonl"))
+
+
+def test_a_pipe_is_no_file_of_questions(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(InputError, match="a pipe or a device"):
+        list(read_questions(tmp_path / "pipe.jsonl"))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 from tests.studies.made_up_study import TEXT, made_up_study
 
@@ -118,9 +120,12 @@ def test_file_names_are_read_from_the_studys_own_folder(tmp_path):
     assert study.cells()[0].choices["data"] == str((tmp_path / "texts.csv").resolve())
 
 
-def test_a_study_file_that_is_not_there_is_named(tmp_path):
+def test_a_study_file_that_is_not_there_or_is_a_pipe_is_named(tmp_path):
     with pytest.raises(InputError, match="No study file at"):
         read_study(tmp_path / "no.toml")
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(InputError, match="a pipe or a device"):
+        read_study(tmp_path / "pipe.toml")
 
 
 @pytest.mark.parametrize("name", sorted(built_in()))

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attentest.data.files.given import bytes_of_given
 from attentest.errors import InputError, shown
 
 __all__ = ["Planted", "Question", "read_questions"]
+
+#: Bytes of a file of questions.
+LARGEST = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def read_questions(
 ) -> Iterator[Question]:
     """The questions of a JSON Lines file, row by row; sources are a list of texts, an answer may be there or not."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = bytes_of_given(path, LARGEST).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}). Give a JSON Lines file in UTF-8.") from error
     if not any(line.strip() for line in lines):

@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attentest.data.files.given import bytes_of_given
 from attentest.errors import AttentestError, InputError, shown, suggestion
 from attentest.studies.choices import check_choice, check_together
 
@@ -161,7 +162,7 @@ def read_study(path: Path) -> Study:
     try:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path} is larger than {LARGEST >> 20} MB: that is no study. Name its TOML file.")
-        text = path.read_bytes().decode("utf-8")
+        text = bytes_of_given(path, LARGEST).decode("utf-8")
         if any(line.count(".") > MOST_DOTS and _dots(line) > MOST_DOTS for line in text.splitlines()):
             raise InputError(f"{path}: a key has more than {MOST_DOTS} parts: that is no study's. Write it flat.")
         record = tomllib.loads(text)

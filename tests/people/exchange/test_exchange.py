@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -129,7 +131,14 @@ def test_annotations_of_label_studio_are_imported(study: PeopleStudy, tmp_path: 
     assert {answer.seconds for answer in study.answers()} == {3.25}
 
 
-@pytest.mark.parametrize("content", ['{"a": 1}', '[{"item": "x", "answer": "yes"}]', "not json"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *('{"a": 1}', '[{"item": "x", "answer": "yes"}]', "not json", "[" * 100_000),
+        *('[{"annotations": 5}]', '[{"annotations": ["x"]}]', '[{"annotations": [{"result": [3]}]}]'),
+    ],
+    ids=["object", "flat", "text", "deep", "number", "texts", "result"],
+)
 def test_what_is_no_export_of_label_studio_is_refused(study: PeopleStudy, tmp_path: Path, content: str) -> None:
     path = tmp_path / "export.json"
     path.write_text(content, "utf-8")
@@ -195,3 +204,13 @@ def test_files_that_cannot_be_read_are_refused_in_one_line(study: PeopleStudy, t
         import_answers(study, tmp_path / name)
     with pytest.raises(InputError, match="has no column 'nope'"):
         import_answers(study, prolific(study, tmp_path / "q.csv", [("a", "b", "c", "d")]), {"item": "nope"})
+
+
+def test_pipes_tables_without_end_and_deep_rows_are_refused(study: PeopleStudy, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    many = pa.table({"item": pa.DictionaryArray.from_arrays(pa.array([0] * 10_000_001, pa.int8()), ["x"])})
+    pq.write_table(many, tmp_path / "many.parquet")
+    for name, said in (("pipe.jsonl", "a pipe"), ("deep.jsonl", "nested too deep"), ("many.parquet", "cells")):
+        with pytest.raises(InputError, match=said):
+            import_answers(study, tmp_path / name)

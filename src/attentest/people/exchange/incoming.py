@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
 import math
 from collections.abc import Mapping
@@ -13,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from attentest.data.files.given import bytes_of_given
 from attentest.errors import InputError, StorageError
 from attentest.people.answers import Answer, AnswerKind, check_name
 from attentest.people.item import Item
@@ -39,6 +42,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 OPTIONAL = ("seconds", "at")
 #: So many bad rows are named; the others are counted.
 NAMED = 50
+#: Bytes of a file of answers, and cells of its table.
+LARGEST, MOST_CELLS = 256 << 20, 10_000_000
 
 
 @dataclass(frozen=True)
@@ -134,21 +139,35 @@ def _read(path: Path, columns: Mapping[str, str]) -> list[Incoming]:
     ending = path.suffix.lower()
     try:
         if ending == ".json":
-            return _label_studio(path, json.loads(path.read_text("utf-8-sig")))
+            return _label_studio(path, json.loads(_text(path)))
         if ending == ".jsonl":
-            lines = [line for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
+            lines = [line for line in _text(path).splitlines() if line.strip()]
             return _table(path, [json.loads(line) for line in lines], columns, 1)
         if ending == ".parquet":
-            return _table(path, pq.read_table(path).to_pylist(), columns, 1)
+            return _table(path, _parquet(path), columns, 1)
         if ending in (".csv", ".tsv"):
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                rows = list(csv.DictReader(file, delimiter="\t" if ending == ".tsv" else ",", strict=True))
+            file = io.StringIO(_text(path), newline="")
+            rows = list(csv.DictReader(file, delimiter="\t" if ending == ".tsv" else ",", strict=True))
             return _table(path, rows, columns, 2)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except RecursionError as error:
+        raise InputError(f"{path} cannot be read: its JSON is nested too deep to hold answers.") from error
     except (ValueError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}).") from error
     raise InputError(f"{path} must be .csv, .tsv, .jsonl or .parquet, or .json as Label Studio exports it.")
+
+
+def _text(path: Path) -> str:
+    return bytes_of_given(path, LARGEST).decode("utf-8-sig")
+
+
+def _parquet(path: Path) -> list[Any]:
+    with pq.ParquetFile(pa.BufferReader(bytes_of_given(path, LARGEST))) as file:
+        if file.metadata.num_rows * file.metadata.num_columns > MOST_CELLS:
+            raise InputError(f"{path} has more than {MOST_CELLS:,} cells, which are the most. Give a part of it.")
+        found: list[Any] = file.read().to_pylist()
+    return found
 
 
 def _table(path: Path, rows: list[Any], columns: Mapping[str, str], first: int) -> list[Incoming]:
@@ -194,8 +213,13 @@ def _column(path: Path, name: str, there: list[str], columns: Mapping[str, str])
 
 def _label_studio(path: Path, tasks: Any) -> list[Incoming]:
     """The annotations of tasks, as Label Studio exports them (JSON)."""
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) and "annotations" in task for task in tasks):
-        raise InputError(f"{path} is no export of Label Studio: export the project as JSON, not as JSON-MIN.")
+    if isinstance(tasks, list) and all(isinstance(task, dict) and "annotations" in task for task in tasks):
+        with contextlib.suppress(AttributeError, TypeError):  # a text where an object should stand
+            return _annotations(tasks)
+    raise InputError(f"{path} is no export of Label Studio: export the project as JSON, not as JSON-MIN.")
+
+
+def _annotations(tasks: list[dict[str, Any]]) -> list[Incoming]:
     found = []
     for number, task in enumerate(tasks, start=1):
         for annotation in task["annotations"] or ():

@@ -208,3 +208,21 @@ def test_claims_are_quick_because_they_import_no_torch(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_kept_of_runs_gives_the_same_figures(run: Run, runs: Path, tmp_path: Path) -> None:
+    code, _, err = run("claims", JAIN, "--corpus", "sst", "--keep", "kept.zip", "--csv", "own.csv")
+    assert code == 0, err
+    assert "kept.zip: 2 runs" in err
+    again = run("claims", JAIN, "--corpus", "sst", "--from", "kept.zip", "--csv", "again.csv", "--page", "page.html")
+    assert again[0] == 0, again[2]
+    assert "from what kept.zip keeps of 2 runs" in again[1]
+    assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+    for wrong, words in (
+        (("--from", "no.zip"), "There is no file no.zip"),
+        (("--from", "own.csv"), "it is no archive of claims"),
+        (("--from", "kept.zip", "--keep", "more.zip"), "give one of them"),
+        (("--keep", "more.zip", "--runs", "none"), "There are no runs"),
+    ):
+        code, _, err = run("claims", JAIN, *wrong)
+        assert (code, words in err, err.count("\n")) == (2, True, 1), err

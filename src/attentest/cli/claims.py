@@ -38,26 +38,39 @@ def claims(
     everything: Annotated[bool, typer.Option("--all", help="Also list claims that have no figure of ours.")] = False,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the outcomes as CSV.")] = None,
     page: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the outcomes as an HTML page.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep what the claims need of the runs, in a small file.")
+    ] = None,
+    from_file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="Compute from such a file, in place of runs.")
+    ] = None,
     runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
 ) -> None:
     """Compare every published figure and conclusion of a paper with ours.
 
-    Ours come from the runs of the paper's study ('attentest reproduce PAPER'); without any, the table that comes with
-    attentest is shown. A figure from other texts, vectors or settings than the paper's is marked and kept out of the
-    agreement rate.
+    Ours come from the runs of the paper's study ('attentest reproduce PAPER'), or from what was kept of them (--from);
+    without any, the table that comes with attentest is shown. A figure from other texts, vectors or settings than the
+    paper's is marked and kept out of the agreement rate.
     """
     if not paper:
         for flag, given in (("--table", table), ("--corpus", corpus), ("--status", status)):
             if given:
                 raise InputError(f"{flag} needs a paper: attentest claims PAPER {flag} ….")
-        if csv or page or as_json:
-            raise InputError("--csv, --page and --json need a paper: attentest claims PAPER --csv FILE.")
+        if csv or page or as_json or keep or from_file:
+            raise InputError(
+                "--csv, --page, --keep, --from and --json need a paper: attentest claims PAPER --csv FILE."
+            )
         _print_papers(runs)
         return
+    if keep is not None and from_file is not None:
+        raise InputError("--keep needs runs, and --from is in their place: give one of them.")
+    if keep is not None:
+        _keep(paper, runs, keep)
     print_claims(
         paper,
         runs,
+        kept=from_file,
         table=table,
         corpora=tuple(corpus or ()),
         status=status,
@@ -79,8 +92,9 @@ def print_claims(
     csv: Path | None = None,
     page: Path | None = None,
     as_json: bool = False,
+    kept: Path | None = None,
 ) -> None:
-    """Print (and write) a paper's outcomes, those that are asked for."""
+    """Print (and write) a paper's outcomes, those that are asked for, from runs or from what was ``kept`` of them."""
     from attentest.papers.claims import load_claims
     from attentest.papers.headline import write_headline
     from attentest.papers.outcome_files import row_of, write_outcomes
@@ -90,10 +104,10 @@ def print_claims(
 
     loaded = load_claims(paper)
     wanted = _chosen(loaded, table, corpora, status)
-    outcomes, came_from = _outcomes(paper, runs)
+    outcomes, came_from, found = _from_archive(paper, kept) if kept is not None else _from_runs(paper, runs)
     outcomes = [outcome for outcome in outcomes if wanted(outcome)]
     view = View(loaded, outcomes)
-    first = HeadlineView.of(_headline(paper, runs), (outcome.claim.key for outcome in outcomes))
+    first = HeadlineView.of(found, (outcome.claim.key for outcome in outcomes))
     beside = None if csv is None or first is None else csv.with_name(f"{csv.stem}-headline.csv")
     if csv is not None:
         write_outcomes(csv, outcomes)
@@ -104,7 +118,8 @@ def print_claims(
         from attentest.report.claims.page import write_claims_page
         from attentest.studies.record import finished_cells
 
-        write_claims_page(view, page, came_from, first, figures_of(loaded.paper, finished_cells(runs, paper)))
+        cells = [] if kept is not None else finished_cells(runs, paper)
+        write_claims_page(view, page, came_from, first, figures_of(loaded.paper, cells))
     if as_json:
         echo_json([row_of(outcome) for outcome in outcomes])
         return
@@ -204,13 +219,37 @@ def _outcomes(paper: str, runs: Path) -> tuple[list[Outcome], str]:
     return evaluate(paper), f"no runs of it in {runs}"
 
 
-def _headline(paper: str, runs: Path) -> Headline | None:
-    """The paper's first table: from the runs here, or else the one that comes with attentest."""
+def _from_runs(paper: str, runs: Path) -> tuple[list[Outcome], str, Headline | None]:
+    """A paper's outcomes, where they come from, and its first table: from the runs here, or as they come along."""
     from attentest.papers.headline import committed_headline, headline
     from attentest.studies.record import finished_cells
 
+    outcomes, came_from = _outcomes(paper, runs)
     cells = finished_cells(runs, paper)
-    return headline(paper, cells) if cells else committed_headline(paper)
+    return outcomes, came_from, headline(paper, cells) if cells else committed_headline(paper)
+
+
+def _from_archive(paper: str, file: Path) -> tuple[list[Outcome], str, Headline | None]:
+    """The same from what was kept of the runs."""
+    from attentest.papers.archive import archived
+    from attentest.papers.headline import headline
+    from attentest.papers.outcomes import evaluate
+
+    with archived(file, paper) as cells, Terminal().console.status(f"Comparing {paper} with {len(cells):,} runs …"):
+        return evaluate(paper, cells), f"from what {file} keeps of {len(cells):,} runs", headline(paper, cells)
+
+
+def _keep(paper: str, runs: Path, file: Path) -> None:
+    """Keep what the claims read of the runs here."""
+    from attentest.papers.archive import write_archive
+    from attentest.papers.claims import load_claims
+    from attentest.studies.record import finished_cells
+
+    load_claims(paper)  # a name that no paper has is an error before anything is read
+    kept = write_archive(file, paper, finished_cells(runs, paper))
+    size = f"{kept.bytes / 1e6:.1f} MB"
+    about = f"{kept.runs:,} runs, {kept.files:,} files, {kept.rows:,} rows, {size}"
+    echo(f"Kept     {file}: {about}", err=True)
 
 
 def _chosen(loaded: Claims, table: str | None, corpora: Sequence[str], status: str | None) -> Callable[[Outcome], bool]:

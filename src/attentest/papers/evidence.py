@@ -23,7 +23,7 @@ from attentest.statistics.resampling import Sample, reach
 from attentest.store.findings import Description, Measure, described
 from attentest.store.folder import RunFolder
 
-__all__ = ["Cell", "Evidence", "Group", "grouped", "in_words", "parameters"]
+__all__ = ["COUNTS", "Cell", "Evidence", "Group", "Read", "grouped", "in_words", "parameters"]
 
 COUNTS = "corpus.json"
 #: Choices whose value says what they are, and those that a description of runs leaves out.
@@ -134,9 +134,19 @@ def grouped(cells: Iterable[Cell]) -> list[Group]:
 
 
 @dataclass
-class Evidence:
-    """Reads findings, each column once."""
+class Read:
+    """What was read of one file of findings: its columns, and the rows, as the choices that single them out."""
 
+    columns: dict[str, None] = field(default_factory=dict)
+    rows: list[Mapping[str, str]] = field(default_factory=list)
+
+
+@dataclass
+class Evidence:
+    """Reads findings, each column once, and notes what it reads."""
+
+    #: By run and file.
+    read: dict[tuple[RunFolder, str], Read] = field(default_factory=dict)
     _files: dict[tuple[str, str], pq.ParquetFile] = field(default_factory=dict)
     _tables: dict[tuple[str, str, tuple[str, ...]], pa.Table] = field(default_factory=dict)
 
@@ -200,6 +210,7 @@ class Evidence:
         if COUNTS not in folder.record["finished"]:
             return None
         path = folder.verify(COUNTS)
+        self.read.setdefault((folder, COUNTS), Read())
         try:
             counts = json.loads(path.read_text("utf-8"))
             if rule.count == "vocabulary":
@@ -231,7 +242,7 @@ class Evidence:
             *rule.given,
             *columns_of(rule, declared.column),
         ]
-        table = self.table(folder, rule.challenge, tuple(dict.fromkeys(wanted)))
+        table = self.table(folder, rule.challenge, tuple(dict.fromkeys(wanted)), declared.where)
         for column, value in declared.where.items():
             table = table.filter(pc.equal(table[column], value))
         # Every text stays, so that all measures of a corpus share their resamples; those left out have no value.
@@ -242,9 +253,15 @@ class Evidence:
             inside &= pc.fill_null(pc.greater_equal(table[column], least), False).to_numpy()
         return _Frame.of(table, rule, declared, inside)
 
-    def table(self, folder: RunFolder, challenge: str, columns: tuple[str, ...]) -> pa.Table:
-        """Some columns of a challenge's findings."""
+    def table(
+        self, folder: RunFolder, challenge: str, columns: tuple[str, ...], rows: Mapping[str, str] | None = None
+    ) -> pa.Table:
+        """Some columns of a challenge's findings; all rows, of which the caller takes ``rows`` or all."""
         key = (str(folder.path), challenge, columns)
+        noted = self.read.setdefault((folder, self._name(folder, challenge)), Read())
+        noted.columns |= dict.fromkeys(columns)
+        if dict(rows or {}) not in noted.rows:
+            noted.rows.append(dict(rows or {}))
         if key not in self._tables:
             file = self._file(folder, challenge)
             here = [column for column in columns if column in file.schema_arrow.names]
@@ -271,12 +288,16 @@ class Evidence:
         """The findings' file, whose content is what the run recorded; checked once."""
         key = (str(folder.path), challenge)
         if key not in self._files:
-            name = _file(folder, challenge) or f"findings/{challenge}.parquet"
             try:
-                self._files[key] = pq.ParquetFile(folder.verify(name), page_checksum_verification=True)
+                path = folder.verify(self._name(folder, challenge))
+                self._files[key] = pq.ParquetFile(path, page_checksum_verification=True)
             except (OSError, pa.ArrowException) as error:
                 raise _unreadable(folder, challenge, error) from error
         return self._files[key]
+
+    @staticmethod
+    def _name(folder: RunFolder, challenge: str) -> str:
+        return _file(folder, challenge) or f"findings/{challenge}.parquet"
 
 
 def _unreadable(folder: RunFolder, challenge: str, error: Exception) -> StorageError:

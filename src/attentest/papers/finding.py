@@ -29,10 +29,10 @@ class Found:
 class Finder:
     """Looks every measure up once."""
 
-    def __init__(self, rules: Rules, groups: Sequence[Group]) -> None:
+    def __init__(self, rules: Rules, groups: Sequence[Group], evidence: Evidence | None = None) -> None:
         self.rules = rules
         self.groups = groups
-        self.evidence = Evidence()
+        self.evidence = evidence or Evidence()
         self._found: dict[tuple[str, Side, tuple[tuple[str, str], ...]], Found | str] = {}
 
     def find(self, corpus: str, side: Side, instead: Mapping[str, str] | None = None) -> Found | str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from attentest.errors import InputError
 from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Claims, load_claims
-from attentest.papers.evidence import Cell, grouped
+from attentest.papers.evidence import Cell, Evidence, grouped
 from attentest.papers.finding import Finder
 from attentest.papers.rules import Control, HeadlineRule, Side
 from attentest.statistics.seeds import OverSeeds
@@ -49,13 +49,13 @@ class Headline:
     rows: tuple[Row, ...]
 
 
-def headline(name: str, cells: Sequence[Cell]) -> Headline | None:
-    """The paper's table from finished cells; None where the paper has none."""
+def headline(name: str, cells: Sequence[Cell], evidence: Evidence | None = None) -> Headline | None:
+    """The paper's table from finished cells; None where the paper has none. ``evidence`` notes what is read."""
     claims = load_claims(name)
     rule = claims.rules.headline
     if rule is None:
         return None
-    finder = Finder(claims.rules, grouped(cells))
+    finder = Finder(claims.rules, grouped(cells), evidence)
 
     def found(claim: Claim, control: Control | None) -> OverSeeds | None:
         side = Side(claim.measure, claim.model, claim.attention, claim.group)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attentest.papers.claims import Claim, Claims, Direction, load_claims
-from attentest.papers.evidence import Cell, Group, grouped
+from attentest.papers.evidence import Cell, Evidence, Group, grouped
 from attentest.papers.finding import Finder, Found
 from attentest.papers.matching import Match, best, corpus_text, data_differences
 from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Rules, Side
@@ -100,10 +100,10 @@ def _compared(outcomes: Iterable[Outcome], like_for_like: bool) -> list[Outcome]
     return [o for o in outcomes if o.settled and o.claim.counts and o.like_for_like == like_for_like]
 
 
-def evaluate(paper: str, cells: Sequence[Cell] = ()) -> list[Outcome]:
-    """Every claim of a paper, directions first, beside what these finished cells say."""
+def evaluate(paper: str, cells: Sequence[Cell] = (), evidence: Evidence | None = None) -> list[Outcome]:
+    """Every claim of a paper, directions first, beside what these cells say; ``evidence`` notes what is read."""
     claims = load_claims(paper)
-    judge = _Judge(claims, grouped(cells))
+    judge = _Judge(claims, grouped(cells), evidence)
     # Corpus by corpus, because resamples are kept for the last corpora only.
     found = {claim.key: judge.judged(claim) for claim in sorted(claims.every, key=lambda claim: claim.corpus)}
     return [found[claim.key] for claim in claims.every]
@@ -112,10 +112,10 @@ def evaluate(paper: str, cells: Sequence[Cell] = ()) -> list[Outcome]:
 class _Judge:
     """Compares one claim after the other, reading findings once."""
 
-    def __init__(self, claims: Claims, groups: Sequence[Group]) -> None:
+    def __init__(self, claims: Claims, groups: Sequence[Group], evidence: Evidence | None) -> None:
         self.rules = claims.rules
         self.groups = groups
-        self.finder = Finder(claims.rules, groups)
+        self.finder = Finder(claims.rules, groups, evidence)
         self.evidence = self.finder.evidence
 
     def judged(self, claim: Claim | Direction) -> Outcome:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attentest.studies.plan import Planned
     from attentest.studies.study import Study
 
-__all__ = ["FinishedCell", "finished_cells", "recorded", "write_record"]
+__all__ = ["STUDIES", "FinishedCell", "finished_cells", "recorded", "write_record"]
 
 STUDIES = "studies"
 

@@ -22,10 +22,14 @@ from attentest.devices import reproducibly
 from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS, Explainer
 from attentest.explainers.certificates import ROUNDED, apart, one_by_one
+from attentest.explainers.explainer import Attribution
 from attentest.explainers.gradient.slopes import target_of
 from attentest.explainers.perturbation.deletion import Deletion
 from attentest.explainers.perturbation.interactions import INTERACTIONS, Interaction
 from attentest.explainers.perturbation.leave_one_out import LeaveOneOut
+from attentest.explainers.shared import Shared
+from attentest.explainers.trained.diffmask import DiffMask
+from attentest.explainers.trained.gates import with_kept_gates
 from attentest.models.capabilities import Generates
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
@@ -196,12 +200,13 @@ def _explained(
     if loaded.fields["corpus"].get("candidates"):
         split = with_candidates(split, loaded.classes)
     encoded = Encoded.of(split, loaded.vocabulary)
+    training = with_kept_gates(loaded.folder, subject, chosen)
     done: dict[int, Explanation] = {}
     for batch in (batch for batches in bucketed(encoded) for batch in batches):
         with torch.no_grad():
             reading = subject.read(batch)
         target = None if wanted is None else torch.full_like(reading.predicted, wanted)
-        scored, passed_over = _scored(subject, batch, reading, chosen, target, strict)
+        scored, passed_over = _scored(Shared(subject, batch, reading, target, training=training), chosen, strict)
         pairs = _pairs(subject, batch, reading, paired, target)
         classes = target_of(reading, target).tolist()
         chances = reading.logits.double().softmax(-1).tolist()
@@ -236,25 +241,19 @@ def _notes(cut: Cut, unknown: Sequence[bool]) -> list[str]:
     return notes
 
 
-def _scored(
-    subject: Subject,
-    batch: Batch,
-    reading: Reading,
-    chosen: Sequence[Explainer],
-    target: Int[Tensor, " batch"] | None,
-    strict: bool,
-) -> tuple[list[list[Scored]], list[str]]:
+def _scored(shared: Shared, chosen: Sequence[Explainer], strict: bool) -> tuple[list[list[Scored]], list[str]]:
     """Every method's scores, text by text; a method that was not asked for by name may be passed over."""
+    subject, batch, reading, target = shared.subject, shared.batch, shared.reading, shared.target
     found, passed_over = [], []
     for explainer in chosen:
         try:
-            first = explainer.explain(subject, batch, reading, target)
+            first = _asked(explainer, shared)
         except NotApplicable as error:
             if strict:
                 raise
             passed_over.append(f"{text_of(explainer)} does not apply to this model: {error}")
             continue
-        again = explainer.explain(subject, batch, reading, target).scores
+        again = _asked(explainer, shared).scores
         certificate = {**first.certificate, "difference_when_repeated": apart(first.scores, again)}
         if hasattr(explainer, "seed"):
             certificate["seed"] = torch.full_like(certificate["difference_when_repeated"], explainer.seed)
@@ -280,6 +279,13 @@ def _scored(
             ]
         )
     return found, passed_over
+
+
+def _asked(explainer: Explainer, shared: Shared) -> Attribution:
+    """Each anew, and shares nothing, but what was learnt of training texts."""
+    if isinstance(explainer, DiffMask):
+        return explainer.explain_sharing(shared)
+    return explainer.explain(shared.subject, shared.batch, shared.reading, shared.target)
 
 
 def _pairs(

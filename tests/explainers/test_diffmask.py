@@ -12,14 +12,16 @@ from tests.support.pretrained import tiny, tokenizer_of
 from attentest.challenges.selection.examine import Selection
 from attentest.data.batches import Encoded
 from attentest.data.vocabulary import Vocabulary
-from attentest.errors import InputError, NotApplicable
+from attentest.errors import InputError, NotApplicable, StorageError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.shared import Shared
+from attentest.explainers.trained.gates import keep_gates, with_kept_gates
 from attentest.explainers.trained.masker import Masker
 from attentest.models.huggingface.building import build_pretrained
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
 from attentest.store.findings import Findings
+from attentest.store.folder import RunFolder
 from attentest.store.summary import estimate
 from attentest.training.loop import Training, fit
 from attentest.training.training_texts import TrainingTexts
@@ -64,6 +66,25 @@ def test_the_model_stays_as_it_was_and_the_scores_are_the_same_again(known):
         Shared(about.subject, about.batch, about.reading, training=again)
     )
     assert torch.equal(found.scores.double(), first)
+
+
+def test_gates_that_a_run_keeps_explain_other_texts_alike(known, tmp_path):
+    about, _ = known
+    first = about.scores(DIFFMASK)
+    folder = RunFolder.create(tmp_path / "run", {}, {})
+    keep_gates(folder, about.training)
+    kept = with_kept_gates(folder, about.subject, (EXPLAINERS.parse(DIFFMASK), EXPLAINERS.parse("attention")))
+    shared = Shared(about.subject, about.batch, about.reading, training=kept)
+    assert torch.equal(EXPLAINERS.parse(DIFFMASK).explain_sharing(shared).scores.double(), first)
+    with pytest.raises(NotApplicable, match=r"keeps those of diffmask\(epochs=12, rate=0.01\)"):
+        EXPLAINERS.parse("diffmask").explain_sharing(shared)
+    none = with_kept_gates(RunFolder(tmp_path / "elsewhere"), about.subject, (EXPLAINERS.parse(DIFFMASK),))
+    with pytest.raises(NotApplicable, match="keeps none"):
+        EXPLAINERS.parse(DIFFMASK).explain_sharing(Shared(about.subject, about.batch, about.reading, training=none))
+    gates = next((tmp_path / "run").glob("gates-*"))
+    gates.write_bytes(gates.read_bytes()[:-1])
+    with pytest.raises(StorageError, match="altered"):
+        with_kept_gates(folder, about.subject, (EXPLAINERS.parse(DIFFMASK),))
 
 
 def test_without_training_texts_it_is_refused(known):

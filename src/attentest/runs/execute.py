@@ -16,6 +16,7 @@ from attentest.data.steps import stepped
 from attentest.data.vocabulary import Vocabulary
 from attentest.devices import reproducibly
 from attentest.errors import StorageError, line_of
+from attentest.explainers.trained.gates import keep_gates
 from attentest.models.network import Network
 from attentest.models.subject import Subject
 from attentest.progress import SILENT, Progress
@@ -98,6 +99,7 @@ def execute(
             about: dict[str, Any] = {"workers": side_by_side, "finished": finished, "progress": progress}
             with reproducibly():
                 failed = examine(putting, folder.path / "findings", announce=announce and not run.time, **about)
+            keep_gates(folder, putting.training)
         folder.note(failed={text_of(missing[name]): line_of(error) for name, error in failed.items()} or None)
         without = [error for name, error in failed.items() if isinstance(missing[name], Instances)]
         if without:  # nothing can be judged

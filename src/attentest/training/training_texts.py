@@ -30,3 +30,13 @@ class TrainingTexts:
                 self._learned[by] = learn(self.encode())
             found: Learned = self._learned[by]
             return found
+
+    def remember(self, by: Hashable, learned: Any) -> None:
+        """What somebody learnt before."""
+        with self._lock:
+            self._learned[by] = learned
+
+    def all_learned(self) -> list[tuple[Hashable, Any]]:
+        """Who has learnt something, and what."""
+        with self._lock:
+            return list(self._learned.items())

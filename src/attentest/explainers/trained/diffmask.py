@@ -38,8 +38,8 @@ class DiffMask(Explainer):
     the expected share of kept words is made small while KL(ŷ ‖ ŷ of the masked text) stays within `margin`, by a
     Lagrange multiplier. The words above one half are the selection. What is learnt is shared by all texts, so one text
     cannot be given words that happen to fool the model. De Cao et al. mask the states of every layer in turn; here the
-    input alone is masked. Learnt once for a run, before the first text: it needs the training texts, which a challenge
-    has and `attentest explain` has not.
+    input alone is masked. Learnt once for a run, before the first text, from the training texts, and kept in the run's
+    folder: `attentest explain` takes them from there.
     """
 
     name: ClassVar[str] = "diffmask"

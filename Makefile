@@ -80,10 +80,12 @@ browser: ## Install Chromium (Debian)
 	@test -x /usr/bin/chromium || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu >/dev/null; }
 
+# With LANGUAGE_MODEL, a folder that save_pretrained wrote, the page of an audit of sources as well.
 screenshots: $(STAMPS)/test browser ## Render the report of the default audit, and the explorer, to docs/images
 	@$(BIN)/attentest study run scripts/screenshots.toml
 	@$(BIN)/attentest audit --quiet --corpus dates --encoder bigru --embedding 64 --decoder "bahdanau(hidden=128)" \
 	  --learning-rate 0.005 --epochs 10 --limit 20 --challenge uniform --challenge agreement
+	@test -z "$(LANGUAGE_MODEL)" || $(BIN)/attentest sources --quiet --model $(LANGUAGE_MODEL) --planted 24
 	@$(BIN)/attentest audit --quiet
 	@$(BIN)/python scripts/screenshots.py latest docs/images
 

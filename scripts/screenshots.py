@@ -2,7 +2,8 @@
 
 python scripts/screenshots.py RUN OUT_DIR
 
-The explorer is that of the folder which holds the run; a translation and a study in it are shown where there are some.
+The explorer is that of the folder which holds the run; a translation and a study in it are shown where there are some,
+and so is an audit of sources in the folder ``sources``.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from attentest.explorer.people.server import people_server
 from attentest.explorer.people.studies import PeopleStudies
 from attentest.explorer.server import explorer
 from attentest.explorer.serving import served
+from attentest.explorer.sources.audits import SourceAudits
 from attentest.people import DESIGNS, Plan, new_study
 from attentest.people.simulated import simulate
 from attentest.store.folder import RunFolder, find_run
 
 CHROMIUM = "/usr/bin/chromium"
+SOURCES = Path("sources")
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -54,6 +57,8 @@ HEIGHTS = {
     "explore-home": 1000,
     "explore-plots": 500,
     "explore-grid": 460,
+    "explore-sources": 1130,
+    "explore-sources-audit": 900,
     "people-consent": 540,
     "people-item": 480,
     "people-compare": 540,
@@ -111,10 +116,24 @@ def views(address: str, run: str) -> dict[str, tuple[str, str]]:
     return found
 
 
+def of_sources(address: str) -> dict[str, tuple[str, str]]:
+    """The newest audit of sources, where there is one: its page, and a question in which attention misleads, or any."""
+    audit = next((row["id"] for row in SourceAudits((SOURCES,)).listed() if row["finished"]), None)
+    if audit is None:
+        return {}
+    for asked in ("?missed=attention&size=1", "?status=sources&size=1", "?size=1"):
+        with urlopen(f"{address}/sources/{audit}/questions.json{asked}") as answer:
+            rows = json.load(answer)["rows"]
+        if rows:
+            break
+    question = f"/sources/{audit}/questions/{rows[0]['row']}"
+    return {"sources": (question, "h1"), "sources-audit": (f"/sources/{audit}", "h1")}
+
+
 def explore(browser: Any, runs: Path, run: str, target: Path) -> Iterator[Path]:
     """The explorer's pages in every setting."""
-    with served(explorer(runs)) as address:
-        found = {f"explore-{name}": about for name, about in views(address, run).items()}
+    with served(explorer(runs, sources=SOURCES)) as address:
+        found = {f"explore-{name}": about for name, about in (views(address, run) | of_sources(address)).items()}
         yield from pictures(browser, address, found, target)
 
 

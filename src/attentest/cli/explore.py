@@ -14,6 +14,9 @@ from attentest.cli.people.app import DEFAULT_PEOPLE, Root
 from attentest.errors import InputError
 from attentest.printing import echo
 
+#: The folder that ``attentest sources`` writes to.
+DEFAULT_SOURCES = Path("sources")
+
 
 def explore(
     runs: Annotated[
@@ -28,12 +31,17 @@ def explore(
     host: o.Host = "127.0.0.1",
     token: o.Token = None,
     people: Root = DEFAULT_PEOPLE,
+    sources: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The folder that holds audits of sources.")
+    ] = DEFAULT_SOURCES,
 ) -> None:
     """Look at runs in a browser: plots, texts, heat maps; change weights and words and see what the model says.
 
     The server runs on this machine and can be reached from it alone, unless --host says otherwise. Ctrl-C ends it.
     """
-    if not runs.is_dir():
+    # Without a run there may be an audit of sources, or a study of people; a folder that was named must be there.
+    elsewhere = runs == o.DEFAULT_RUNS and (sources.is_dir() or people.is_dir())
+    if not runs.is_dir() and not elsewhere:
         raise InputError(f"{runs} is not a folder of runs. Run 'attentest audit' first, or name the folder.")
     from attentest.explorer.server import explorer
     from attentest.explorer.serving import address_of, listening, serve, token_for
@@ -44,4 +52,5 @@ def explore(
     echo(f"Explorer  {address}\nRuns      {runs}\nCtrl-C ends it.")
     if browser:
         threading.Timer(1.0, webbrowser.open, (address,)).start()
-    serve(explorer(runs, host=host, token=asked, checkpoints=tuple(model or ()), people=people), at)
+    checkpoints = tuple(model or ())
+    serve(explorer(runs, host=host, token=asked, checkpoints=checkpoints, people=people, sources=sources), at)

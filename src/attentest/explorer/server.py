@@ -34,6 +34,9 @@ from attentest.explorer.people.server import people_routes
 from attentest.explorer.people.studies import PeopleStudies
 from attentest.explorer.plain import as_json
 from attentest.explorer.safety import Guard, posted
+from attentest.explorer.sources.audits import DEFAULT_SOURCES, SourceAudits
+from attentest.explorer.sources.server import PAGE as SOURCES
+from attentest.explorer.sources.server import source_routes
 from attentest.papers import PAPERS
 from attentest.people import DEFAULT_PEOPLE
 from attentest.store.folder import REPORT
@@ -56,14 +59,16 @@ def explorer(
     token: str | None = None,
     checkpoints: tuple[Path, ...] = (),
     people: Path = DEFAULT_PEOPLE,
+    sources: Path = DEFAULT_SOURCES,
     judging: bool = True,
 ) -> Starlette:
-    """The server of a folder of runs, and of the studies of people in the folder ``people``.
+    """The server of a folder of runs, of the studies in ``people``, and of the audits of sources in ``sources``.
 
     ``checkpoints`` are models that runs audited and did not keep, and that may be asked. ``judging`` reads the verdict
     on every run in the background.
     """
     library, asked, stop = Library(runs), PeopleStudies(people), threading.Event()
+    cited = SourceAudits((sources, runs))
 
     @cache
     def live() -> Live:
@@ -84,9 +89,9 @@ def explorer(
         asked.close()
 
     def pages() -> tuple[tuple[str, str], ...]:
-        return (*PAGES, PEOPLE) if asked.paths() else PAGES
+        return (*PAGES, *((SOURCES,) if cited.any() else ()), *((PEOPLE,) if asked.paths() else ()))
 
-    routes = [*_routes(library, live), *_live_routes(library, live), *people_routes(asked)]
+    routes = [*_routes(library, live), *_live_routes(library, live), *people_routes(asked), *source_routes(cited)]
     return application(routes, Middleware(Guard, host=host, token=token), pages, lifetime)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.explorer.sources.made_up_audit import write_audit
 from tests.report.made_up import HOSTILE, write_run
 
 import attentest
@@ -97,6 +98,9 @@ class Site:
     other: Path
     #: A run whose classes and corpus would, too.
     hostile: Path
+    #: An audit of sources, whose question 2 would, and one whose scores are those of words.
+    cited: str
+    words: str
 
     def text(self, run: Path, row: int = 0) -> str:
         return f"{self.address}/runs/{run.name}/texts/{row}"
@@ -129,8 +133,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     ]
     about = {"study": "small", "title": "A <i>small</i> study", "paper": None, "cells": cells}
     (runs / "studies" / "small-0.json").write_text(json.dumps(about))
-    with served(explorer(runs)) as address:
-        yield Site(address, runs, real, other, hostile)
+    sources = root / "sources"
+    cited, words = write_audit(sources).name, write_audit(sources, "words0000000", 3, words=True).name
+    with served(explorer(runs, sources=sources)) as address:
+        yield Site(address, runs, real, other, hostile, cited, words)
 
 
 def ready(page: Any, address: str) -> Any:

@@ -22,12 +22,19 @@ PAGES = {
     "claims": "/claims",
     "a paper": "/claims/serrano_smith_2019",
     "calibration": "/calibration",
+    "sources": "/sources",
+    "cited": "/sources/{cited}",
+    "question": "/sources/{cited}/questions/1?method=leave_one_out",
+    "hostile question": "/sources/{cited}/questions/2",
+    "words of sources": "/sources/{words}/questions/0",
 }
 WINDOWS = {"light": {}, "dark": {"colours": "dark"}, "phone": {"width": 390}}
 
 
 def address(site: Site, page: str) -> str:
-    return site.address + PAGES[page].format(real=site.real.name, hostile=site.hostile.name)
+    return site.address + PAGES[page].format(
+        real=site.real.name, hostile=site.hostile.name, cited=site.cited, words=site.words
+    )
 
 
 def serious(page: Any) -> list[tuple[str, list[str]]]:

@@ -14,6 +14,7 @@ from attentest.errors import AttentestError, StorageError, UnknownName
 from attentest.explorer.data.claims import paper_summary
 from attentest.explorer.data.files import Kept, RunFiles
 from attentest.explorer.data.judging import Judge
+from attentest.explorer.sources.audits import is_sources
 from attentest.papers import PAPERS
 from attentest.studies.record import recorded
 from attentest.tasks import task_of
@@ -34,13 +35,15 @@ class Library:
         self._summaries = Kept(20_000)
 
     def names(self) -> list[str]:
-        """The ids of all runs, the one touched last first."""
-        found = [(path.stat().st_mtime, path.parent.name) for path in self.root.glob("*/run.json")]
+        """The ids of all runs, the one touched last first; audits of sources have pages of their own."""
+        there = (path for path in self.root.glob("*/run.json") if not is_sources(path.parent))
+        found = [(path.stat().st_mtime, path.parent.name) for path in there]
         return [name for _, name in sorted(found, reverse=True)]
 
     def run(self, name: str) -> RunFiles:
         """A run by its id."""
-        if name not in os.listdir(self.root) or not (self.root / name / "run.json").is_file():
+        there = os.listdir(self.root) if self.root.is_dir() else []
+        if name not in there or not (self.root / name / "run.json").is_file() or is_sources(self.root / name):
             raise UnknownName(f"run in {self.root}", name[:80], self.names()[:20] or ["(none)"])
         return self._runs.get((name, self._stamp(name)), lambda: RunFiles(self.root / name))
 

@@ -133,8 +133,8 @@ export function fail(where, error) {
   where.prepend(h("p", { class: "failed", role: "alert" }, visible(error?.message ?? String(error), 400)));
 }
 
-/** One tab stop for many: arrow keys move among them, the one last used keeps the stop. */
-export function roving(container, selector, { keys = ["ArrowLeft", "ArrowRight"] } = {}) {
+/** One tab stop for many: arrow keys move among them, the one last used keeps the stop; along: whose direction counts. */
+export function roving(container, selector, { keys = ["ArrowLeft", "ArrowRight"], along = null } = {}) {
   const all = () => [...container.querySelectorAll(selector)];
   const take = (one) => {
     for (const other of container.querySelectorAll(`${selector}[tabindex="0"]`)) other.tabIndex = -1;
@@ -151,7 +151,7 @@ export function roving(container, selector, { keys = ["ArrowLeft", "ArrowRight"]
     const here = event.target.closest?.(selector);
     if (step < 0 || !here || event.target !== here || event.altKey || event.ctrlKey || event.metaKey) return;
     const list = all();
-    const back = getComputedStyle(here).direction === "rtl" && event.key.match(/Left|Right/) ? step === 1 : step === 0;
+    const back = getComputedStyle(along ?? here).direction === "rtl" && event.key.match(/Left|Right/) ? step === 1 : step === 0;
     const next = list[list.indexOf(here) + (back ? -1 : 1)];
     if (next) {
       event.preventDefault();

@@ -24,29 +24,32 @@ const shaded = (row, place) => ({
  *
  * tokens: the words. rows: [{name, scores, signed?, hue?, what?}], one a map. mode: "aligned" or "texts".
  * onWord(place, button): what a press on a word does; without it words are text. numbers: always shown.
+ * whose: what a score with a sign speaks for. names: pixels of the column with the names of rows, at most.
  */
-export function heatmap(container, { tokens, rows, mode = "aligned", onWord = null, numbers = false, legend = true, label = "Heat maps" }) {
+export function heatmap(container, { tokens, rows, mode = "aligned", onWord = null, numbers = false, legend = true, label = "Heat maps", whose = "the class", names = 150 }) {
   const known = rows
     .filter((row) => row.scores?.length === tokens.length)
     .map((row) => ({ ...row, signed: row.signed ?? isSigned(row.scores), shades: shades(row.scores) }));
   const body = h("div", { class: `heatmap ${mode}${numbers ? " numbered" : ""}`, role: "group", "aria-label": label });
-  container.replaceChildren(body, ...(legend ? [legendOf(known)] : []));
+  container.replaceChildren(body, ...(legend ? [legendOf(known, whose)] : []));
   if (mode === "texts") texts(body, tokens, known, onWord);
-  else aligned(body, tokens, known, onWord);
+  else aligned(body, tokens, known, onWord, names);
   return body;
 }
 
 /** What the shades mean. */
-export function legendOf(rows) {
+export function legendOf(rows, whose = "the class", how = "Hover over a cell, or walk there with the arrow keys, for the number.") {
   const some = rows.some((row) => row.signed);
   const sizes = rows.some((row) => !row.signed);
   return h(
     "p",
     { class: "legend" },
     "Shade: the score as a share of the largest in its row. ",
-    sizes && h("span", { class: "key" }, h("span", { class: "ramp most" }), " a size. "),
-    some && h("span", { class: "key" }, h("span", { class: "ramp both" }), " against · for the class. "),
-    "Hover over a cell, or walk there with the arrow keys, for the number.",
+    sizes && h("span", { class: "key" }, h("span", { class: "ramp most" }), " a size."), // the space stands outside, where a line may break
+    " ",
+    some && h("span", { class: "key" }, h("span", { class: "ramp both" }), ` against · for ${whose}.`),
+    " ",
+    how,
   );
 }
 
@@ -64,13 +67,13 @@ function texts(body, tokens, rows, onWord) {
   }
 }
 
-function aligned(body, tokens, rows, onWord) {
+function aligned(body, tokens, rows, onWord, most) {
   let width = 0;
   const draw = () => {
     const now = body.clientWidth;
     if (!now || Math.abs(now - width) < 2) return;
     width = now;
-    const names = Math.min(150, Math.max(74, now * 0.17));
+    const names = Math.min(most, Math.max(74, now * (most > 150 ? 0.24 : 0.17)));
     body.style.setProperty("--names", `${names}px`);
     const measure = h("div", { class: "measure", "aria-hidden": "true" }, tokens.map((token) => h("span", { class: "column" }, visibleToken(token, LONGEST))));
     body.replaceChildren(measure);

@@ -156,3 +156,17 @@ def test_a_planted_question_gives_a_whole_record() -> None:
     assert np.array(found.heads).shape == (3, 2, 3)
     assert Record.from_json(found.to_json()) == found
     assert row_of(found, "leave_one_out")["share"] in (None, 1.0)
+    for scores in (given.scores for given in found.given.values()):
+        first = np.argsort(-np.array(scores), kind="stable")[:2].tolist()
+        kept = np.array([[place not in first for place in range(3)]])
+        assert found.fall_without(first) == pytest.approx(case.whole - case.log_probability(kept)[0])
+    assert found.fall_without([int(np.argmax(found.drops))]) == pytest.approx(found.drops.max())
+
+
+def test_two_sources_are_taken_out_together() -> None:
+    ablations = [[True, False, True, False], [False, False, True, True]]
+    record = made_up(given={"right": Given([0.1, 3.0, -0.2, 0.3])}, ablations=ablations, told=[-4.5, -9.0])
+    assert record.fall_without([3, 1]) == 3.5
+    assert record.fall_without([2]) is None
+    assert judge([record], "right").drop_two.value == 3.5
+    assert np.isnan(judge([made_up()], "right").drop_two.value)

@@ -88,7 +88,7 @@ class SourcesAudit:
 
 def _flat(ruling: Ruling) -> dict[str, Any]:
     judged = ruling.judged
-    intervals = {name: list(getattr(judged, name)) for name in ("share", "drop", "lds", "hits", "injected")}
+    intervals = {name: list(getattr(judged, name)) for name in ("share", "drop", "drop_two", "lds", "hits", "injected")}
     counts = dict(zip(("share", "lds", "hits", "injected"), judged.counts, strict=True))
     cost = {"passes": judged.passes, "seconds": judged.seconds, "ahead_of_shared_words": list(ruling.ahead)}
     return {

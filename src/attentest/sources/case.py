@@ -74,6 +74,12 @@ class Case:
                 self._known[key] = float(value), spent
         return np.array([self._known[key][0] for key in keys])
 
+    @property
+    def ablations(self) -> tuple[np.ndarray, np.ndarray]:
+        """All that was left out so far, and the log-probability: [ablation, item], [ablation]."""
+        kept = np.array([np.frombuffer(key, dtype=bool) for key in self._known]).reshape(-1, len(self.items))
+        return kept, np.array([value for value, _ in self._known.values()])
+
     def spent_on(self, kept: np.ndarray) -> Cost:
         """What these ablations cost, each once."""
         keys = {row.tobytes() for row in np.ascontiguousarray(kept, dtype=bool)}

@@ -28,6 +28,8 @@ class Judged:
     share: Interval
     #: The fall of the log-probability without the first source, in nats.
     drop: Interval
+    #: The same without its first two.
+    drop_two: Interval
     #: Rank correlation of predicted and measured log-probability over ablations that nothing was fitted on.
     lds: Interval
     #: How often the first source is one that decides, where an intervention says so.
@@ -82,6 +84,11 @@ def judge(records: Sequence[Record], method: str) -> Judged:
     mattered = [(r, s) for r, s in every if r.status == "sources"]
     shares = [share for r, s in mattered if not np.isnan(share := share_of_largest(s, r.drops))]
     drops = [float(r.drops[int(np.argmax(s))]) for r, s in mattered]
+    twos = [
+        fall
+        for r, s in mattered
+        if len(s) > 1 and (fall := r.fall_without(np.argsort(-s, kind="stable")[:2].tolist())) is not None
+    ]
     scored = [datamodelling(s, np.array(r.kept), np.array(r.values)) for r, s in mattered if len(r.values) > 2]
     hits = [r.of_source[int(np.argmax(s))] in r.deciding for r, s in every if r.confirmed]
     injected = [r.of_source[int(np.argmax(s))] == r.injected for r, s in every if followed(r)]
@@ -90,6 +97,7 @@ def judge(records: Sequence[Record], method: str) -> Judged:
         method,
         bootstrap_mean(shares),
         bootstrap_mean(drops),
+        bootstrap_mean(twos),
         bootstrap_mean(scored),
         wilson(sum(hits), len(hits)),
         wilson(sum(injected), len(injected)),

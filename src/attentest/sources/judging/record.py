@@ -16,12 +16,14 @@ from attentest.sources.methods import Method
 from attentest.sources.methods.ablation import drawn_subsets
 from attentest.sources.planting.confirming import Confirmed, confirm
 
-__all__ = ["KNOWN", "MATTERED", "Given", "Record", "examine"]
+__all__ = ["KNOWN", "MATTERED", "TAKEN_OUT", "Given", "Record", "examine"]
 
 #: The sources matter where the answer is this many nats less probable without any of them: e times, in its odds.
 MATTERED = 1.0
 #: The model knows an answer whose tokens have, without any source, a probability of a half (geometric mean).
 KNOWN = float(np.log(0.5))
+#: So many of a method's first items are taken out together, at most.
+TAKEN_OUT = 2
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,9 @@ class Record:
     injected: int = -1
     margins: list[float] = field(default_factory=list)
     right: bool | None = None
+    #: Every ablation that was made for this question, also those that methods were fitted on.
+    ablations: list[list[bool]] = field(default_factory=list)
+    told: list[float] = field(default_factory=list)
 
     @property
     def status(self) -> str:
@@ -79,6 +84,11 @@ class Record:
     def drops(self) -> np.ndarray:
         """By how much the log-probability falls without each item."""
         return np.asarray(self.whole - np.array(self.without))
+
+    def fall_without(self, items: Sequence[int]) -> float | None:
+        """By how much the log-probability falls without all of these items; None where that was not asked."""
+        kept = [place not in items for place in range(len(self.items))]
+        return self.whole - self.told[self.ablations.index(kept)] if kept in self.ablations else None
 
     @property
     def confirmed(self) -> bool:
@@ -111,6 +121,10 @@ def examine(case: Case, methods: Sequence[Method], *, held_out: int = 16, seed: 
         about = {"kind": planted.kind, "deciding": list(planted.deciding), "injected": planted.injected}
     if found is not None:
         about |= {"margins": [found.margin, found.margin_exchanged], "right": found.right}
+    given = {text_of(method): _given(method, case) for method in methods}
+    firsts = [np.argsort(-np.array(each.scores), kind="stable")[:TAKEN_OUT] for each in given.values() if each.scores]
+    case.log_probability(np.array([~np.isin(np.arange(items), first) for first in firsts]).reshape(-1, items))
+    ablations, told = case.ablations
     return Record(
         question.id,
         question.question,
@@ -126,10 +140,12 @@ def examine(case: Case, methods: Sequence[Method], *, held_out: int = 16, seed: 
         [float(value) for value in without],
         kept.tolist(),
         [float(value) for value in values],
-        {text_of(method): _given(method, case) for method in methods},
+        given,
         np.round(case.attended.summed, 6).tolist(),
         [float(share) for share in case.attended.rest.mean((0, 1))],
         **about,
+        ablations=ablations.tolist(),
+        told=told.tolist(),
     )
 
 

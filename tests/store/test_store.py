@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -254,10 +255,8 @@ def test_what_only_reads_is_answered(tmp_path):
 
 def test_deep_parentheses_are_answered_or_refused(tmp_path):
     run, deep = run_with(tmp_path, table()), f"SELECT {'(' * 5000}1{')' * 5000}"
-    try:  # DuckDB 1 answers
+    with contextlib.suppress(InputError):  # DuckDB 1 answers
         assert query(run, deep)[1] == [(1,)]
-    except InputError as error:
-        assert "The query failed" in str(error)
 
 
 @pytest.mark.slow

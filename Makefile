@@ -100,7 +100,7 @@ gpu-unpack: $(STAMPS)/core ## Bring findings computed there (FROM) into RUNS
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
 
 wheel: $(STAMPS)/dev ## Build the wheel
-	@rm -rf dist && $(BIN)/python -m build --wheel --outdir dist . >/dev/null && ls dist/*.whl
+	@rm -f dist/*.whl && $(BIN)/python -m build --wheel --outdir dist . >/dev/null && ls dist/*.whl
 
 reproducible: $(STAMPS)/dev ## Build the last commit twice, in two places: the wheels have the same bytes
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \

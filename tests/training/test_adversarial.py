@@ -236,12 +236,15 @@ def test_without_a_score_training_is_what_it_was():
     assert [(e.loss, e.score) for e in usual] == [(e.loss, e.score) for e in again]
 
 
+SIZES = {"train": 3000, "dev": 400, "test": 600}
+
+
 @pytest.mark.corpora
 @pytest.mark.skipif("ATTENTEST_DATA" not in os.environ, reason="needs ATTENTEST_DATA")
 def test_on_sst_an_adversary_of_weight_zero_is_nearer_than_another_seed():
     corpus = CORPORA.parse("sst").load()
     vocabulary = Vocabulary.from_split(corpus["train"], corpus.min_frequency)
-    encoded = {name: Encoded.of(corpus[name], vocabulary) for name in ("train", "dev", "test")}
+    encoded = {name: Encoded.of(corpus[name].take(range(size)), vocabulary) for name, size in SIZES.items()}
     path = f"{os.environ['ATTENTEST_DATA']}/vectors/glove.840B.300d.filtered33k.npz"
     starts = [torch.from_numpy(load_vectors(path, vocabulary, seed=seed).matrix) for seed in (0, 1)]
     given = {"training": Training(epochs=3), "architecture": Architecture(ENCODERS.parse("bilstm(hidden=32)"))}

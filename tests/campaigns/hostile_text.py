@@ -1,4 +1,7 @@
-"""Hostile text: words, classes and names that would run or break a page, in reports, explanations and the explorer."""
+"""Hostile text: words, classes and names that would run or break a page.
+
+They stand in reports, explanations, the explorer and the pages of annotators and of whoever asks them.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,15 @@ import torch
 from starlette.testclient import TestClient
 
 import attentest
+from attentest.explorer.people.server import people_server
+from attentest.explorer.people.studies import PeopleStudies
 from attentest.explorer.server import explorer
+from attentest.explorer.serving import served
+from attentest.people import DESIGNS, PeopleStudy, Plan, new_study
 from attentest.report.pages.run import write_report
 from attentest.report.verdict.judge import judge
 from attentest.runs.execute import execute
-from attentest.store.folder import REPORT
+from attentest.store.folder import REPORT, RunFolder
 from tests.campaigns.campaign import Campaign, Fault
 from tests.report import made_up
 from tests.runs.test_run import small
@@ -91,6 +98,7 @@ class HostileText(Campaign):
 
     def __init__(self) -> None:
         self.looked = 0
+        self.link = ""
         self.browser: Any = None
         self.ended = contextlib.ExitStack()
 
@@ -125,7 +133,11 @@ class HostileText(Campaign):
         if bad := {tag for one in drawn for tag in one.found if tag[0] in RUNS or tag[1].startswith("on")}:
             raise Fault(f"a figure holds {sorted(bad)}")
         if self.browser is not None and number % LOOKED_AT == 0:
-            self._look(folder / "made" / REPORT)
+            self._look((folder / "made" / REPORT).as_uri(), "file:")
+            with served(explorer(folder, judging=False, people=folder / "people")) as at:
+                for path in ("/", "/runs/made", "/runs/made/texts", "/runs/made/texts/0", "/people/asked"):
+                    self._look(at + path, at)
+                self._look(f"{at}/people/asked/{self.link}", at)
             return "in a browser"
         return "by its tags"
 
@@ -152,28 +164,54 @@ class HostileText(Campaign):
                 if answer.status_code != 200 or not answer.headers["content-type"].startswith("application/json"):
                     raise Fault(f"{path}: {answer.status_code}, {answer.text[:300]}")
                 answer.json()
+        pages["people"] = self._asked(folder, run, evil_name=name)
         return pages
+
+    def _asked(self, folder: Path, run: RunFolder, evil_name: str) -> list[str]:
+        """The pages of an annotator who may begin, and of whoever asks."""
+        made = new_study(folder, "asked", (run,), DESIGNS.parse("meaningful"), Plan(items=4, checks=0, gold=0)).path
+        with PeopleStudy(made) as study:
+            study.invite(plain(evil_name))
+            self.link = study.invite("anna")
+            study.consent(study.annotator(self.link), study.documents().version)
+        link = f"/people/asked/{self.link}"
+        server = people_server(PeopleStudies(made.parent))
+        with TestClient(server, base_url="http://127.0.0.1:8474") as client:
+            for path in (f"{link}.json", "/people.json", "/people/asked.json"):
+                answer = client.get(path)
+                if answer.status_code != 200 or not answer.headers["content-type"].startswith("application/json"):
+                    raise Fault(f"{path}: {answer.status_code}, {answer.text[:300]}")
+                answer.json()
+            answers = [client.get(path) for path in (link, "/people", "/people/asked")]
+            for answer in answers:
+                if "script-src 'self'" not in answer.headers["content-security-policy"]:
+                    raise Fault(f"{answer.url}: {answer.headers['content-security-policy']}")
+            return [answer.text.replace(self.link, "LINK") for answer in answers]
 
     def _tags(self, pages: list[str]) -> Tags:
         return Tags("\n".join(pages))
 
-    def _look(self, page: Path) -> None:
-        """Nothing runs, and the page is as wide as its window."""
+    def _look(self, page: str, from_there: str) -> None:
+        """Nothing runs or is fetched from elsewhere, and the page is as wide as its window."""
         seen: list[str] = []
         for width in (1200, 390):
             view = self.browser.new_page(viewport={"width": width, "height": 900})
             view.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
-            view.on(
-                "request", lambda request: seen.append(request.url) if not request.url.startswith("file:") else None
-            )
-            view.goto(page.as_uri())
-            if seen := [one for one in seen if not one.startswith("data:")]:
-                raise Fault(f"it ran or fetched something: {seen[:3]}")
+            view.on("request", lambda request: seen.append(request.url))
+            view.on("pageerror", lambda error: seen.append(str(error)))
+            view.goto(page, wait_until="networkidle")
+            if strange := [one for one in seen if not one.startswith((from_there, "data:", "blob:"))]:
+                raise Fault(f"{page}: it ran or fetched something: {strange[:3]}")
             room = view.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             if room[0] > room[1] + 1:
-                raise Fault(f"the page is {room[0]} wide in a window of {room[1]}")
+                raise Fault(f"{page} is {room[0]} wide in a window of {room[1]}")
             view.close()
-        self.looked += 1
+            self.looked += 1
 
     def notes(self) -> list[str]:
-        return [f"{self.looked} pages looked at in Chromium, at 1200 and 390 px"]
+        return [f"{self.looked} windows looked at in Chromium, 1200 and 390 px wide"]
+
+
+def plain(name: str) -> str:
+    """As much of a name as an annotator may have."""
+    return "".join(sign for sign in name if sign.isprintable()).strip()[:60] or "somebody"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ def deceive(
         raise InputError(f"seeds={seeds} must be at least 1.")
     if not weights:
         raise InputError("weights is empty: give at least one weight, as (0.1, 1.0).")
+    for weight in weights:
+        if not 0 < weight < math.inf:
+            raise InputError(f"weights: {weight} must be a number above 0 (--weight).")
     if not heads:
         raise InputError("heads is empty: give 'mean', 'max' or both.")
     for name in ("terms", "seed", "model", "challenges", "thorough"):

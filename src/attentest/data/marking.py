@@ -71,6 +71,8 @@ def with_marks(corpus: Corpus, given: str | Sequence[str] | None) -> Corpus:
     for text in (given,) if isinstance(given, str) else given or ():
         if not any(listed_words(text).marked(split).any() for split in corpus.splits.values()):
             raise InputError(f"No word of {corpus.name!r} is marked by {text}: name words that it has.")
+    if all(listed.marked(split).all() for split in corpus.splits.values()):
+        raise InputError(f"Every word of {corpus.name!r} is marked, so none is left to compare with: name fewer.")
     splits = {name: _marked(split, listed) for name, split in corpus.splits.items()}
     provenance = replace(corpus.provenance, rationale="listed")
     return replace(corpus, splits=splits, provenance=provenance, known_digest="")

@@ -66,7 +66,8 @@ def test_a_marked_word_is_hidden_and_still_used(letters: Path, tmp_path: Path):
     [
         ({"seeds": 0}, "seeds=0"),
         ({"weights": ()}, "weights is empty"),
-        ({"weights": (-1.0,)}, "weight=-1.0"),
+        ({"weights": (-1.0,)}, "-1.0 must be a number above 0"),
+        ({"weights": (float("nan"),)}, "nan must be a number above 0"),
         ({"terms": "tying"}, "chosen by deceive itself"),
         ({"heads": ()}, "heads is empty"),
         ({"heads": ("all",)}, "heads='all'"),
@@ -86,6 +87,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_trained(choices, says
         ("/(/", "mark=/(/ is no regular expression"),
         ("/q+/", "No word of 'letters' is marked by /q+/"),
         ("xyzzy", "No word of 'letters' is marked by xyzzy"),
+        ("/.*/", "Every word of 'letters' is marked"),
         ("@{}/empty.txt", "has 0 words; give 1 to"),
         ("@{}/none.txt", "cannot be read"),
         ("", "must be a word, a pattern between slashes, or @FILE"),

@@ -63,6 +63,23 @@ def test_questions_become_a_verdict_a_folder_and_a_page(checkpoint: Path, tmp_pa
     assert len(said["layers"]) == 3
 
 
+def test_audit_leads_to_sources_where_a_column_holds_them(checkpoint: Path, tmp_path: Path) -> None:
+    data = questions(tmp_path / "q.jsonl")
+    asked = ["audit", "--model", str(checkpoint), "--data", str(data), "--sources-column", "passages", "--limit", "1"]
+    options = [*asked, "--runs", str(tmp_path / "out"), "--json"]
+    ran = CliRunner().invoke(app, options, catch_exceptions=False)
+    assert json.loads(ran.stdout)["answered"]["questions"] == 1
+    for wrong, said in (
+        (["--thorough"], "--thorough does not apply to questions over sources"),
+        (["--challenge", "heads"], "--challenge does not apply"),
+        (["--text-column", "question"], "'attentest sources --help'"),
+    ):
+        with pytest.raises(InputError, match=said):
+            CliRunner().invoke(app, [*options, *wrong], catch_exceptions=False)
+    with pytest.raises(InputError, match="--model PATH --data"):
+        CliRunner().invoke(app, ["audit", "--sources-column", "contexts"], catch_exceptions=False)
+
+
 def test_a_killed_audit_resumes_where_it_was(checkpoint: Path, tmp_path: Path) -> None:
     model, asked = load_language_model(checkpoint), list(planted_questions(3))
     wanted = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path / "whole")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,13 @@ def audit(
     runs: o.Runs = o.DEFAULT_RUNS,
     fresh: o.Fresh = False,
     details: Annotated[bool, typer.Option("--details", help="Print every line of evidence in full.")] = False,
+    sources_column: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="For a language model: the data are questions, this column their sources ('attentest sources').",
+        ),
+    ] = "",
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -33,6 +41,12 @@ def audit(
     compares it with gradients and deletion, and ends in a verdict and an HTML report. The same command again shows what
     is there; a killed one resumes.
     """
+    if sources_column:
+        from attentest.cli.sources.leading import audit_of_sources
+
+        to = Path("sources") if runs == o.DEFAULT_RUNS else runs
+        audit_of_sources(options, sources_column, to, device=device, fresh=fresh, quiet=quiet, as_json=as_json)
+        return
     began, terminal = monotonic(), Terminal(quiet=quiet or as_json)
     check_texts(options)
     from attentest.auditing import describe_audit, finish

@@ -11,6 +11,7 @@ tests do: install them, with attentest, into an environment of their own. A run 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import time
 import warnings
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nltk
 import numpy as np
@@ -26,7 +28,6 @@ import torch
 # Both packages fetch NLTK's sentence model on import; sources are split by us, so nobody needs it.
 nltk.download = lambda *args, **options: True  # type: ignore[assignment]
 
-import context_cite.utils as cited
 import inseq
 from at2.attribution.attributors import ScoreEstimationAttributor
 from at2.attribution.features import AttentionFeatureExtractor
@@ -48,6 +49,8 @@ from attentest.sources.prompt import SEPARATOR, Prompter
 from attentest.sources.question import Question
 
 ABLATIONS, ALL, BATCH = 16, 32, 16
+#: Where ContextCite draws an ablation.
+MASKS = "context_cite.utils._create_mask"
 OURS = ("attention", "attention(pool='top')", "leave_one_out", "knockout", f"context_cite(ablations={ABLATIONS})")
 
 
@@ -128,23 +131,19 @@ class Peers:
     def context_cite(self, record: Record, masks: np.ndarray | None) -> tuple[np.ndarray, int]:
         """The package on these ablations, or on its own."""
         count = ALL if masks is None else len(masks)
-        draw = cited._create_mask
-        if masks is not None:
-            cited._create_mask = lambda sources, alpha, seed: masks[seed]
-        try:
-            context = Sources(record.sources)
-            citer = ContextCiter(
-                *(self.model, self.tokenizer, context.context, record.question),
-                num_ablations=count,
-                batch_size=BATCH,
-                prompt_template=PROMPT,
-                partitioner=context,
-            )
-            _, prompt = citer._get_prompt_ids(return_prompt=True)
-            citer._cache["output"] = prompt + record.answer
+        drawn = contextlib.nullcontext() if masks is None else patch(MASKS, lambda sources, alpha, seed: masks[seed])
+        context = Sources(record.sources)
+        citer = ContextCiter(
+            *(self.model, self.tokenizer, context.context, record.question),
+            num_ablations=count,
+            batch_size=BATCH,
+            prompt_template=PROMPT,
+            partitioner=context,
+        )
+        _, prompt = citer._get_prompt_ids(return_prompt=True)
+        citer._cache["output"] = prompt + record.answer
+        with drawn:
             return np.asarray(citer.get_attributions(verbose=False), dtype=float), count
-        finally:
-            cited._create_mask = draw
 
     def prepare_at2(self) -> None:
         """AT2's own trainer on other questions."""

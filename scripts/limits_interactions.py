@@ -2,7 +2,7 @@
 
 Rules and predictions, written before the run. d of a word or of a pair: what deleting it takes from the margin of the
 predicted class. A pair *interacts* where d of the pair differs from the sum of both by more than a quarter of the
-larger of the two (sizes, signs aside). Texts: of those with 6 to 30 words, the 30 with the lowest hash of their id;
+larger of the two (sizes, signs aside). Texts: of those with 6 to 60 words, the 30 with the lowest hash of their id;
 for negation, those of SST with a negator. Means over seeds and texts, intervals draw both.
 
 1. Predicted: at least a quarter of a text's pairs interact, on every corpus.
@@ -30,7 +30,7 @@ from attentest.store.folder import RunFolder
 from attentest.studies.plan import plan
 from attentest.studies.study import read_study
 
-MUCH, TEXTS, WORDS = 0.25, 30, (6, 30)
+MUCH, TEXTS, WORDS = 0.25, 30, (6, 60)
 NEGATORS = {"not", "no", "never", "nor", "nothing", "cannot", "n't"}
 #: By measure and corpus, by seed: a text's id, the text it is drawn with, the figure.
 Found = dict[tuple[str, str], dict[int, list[tuple[str, str, float]]]]

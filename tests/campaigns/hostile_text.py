@@ -169,7 +169,8 @@ class HostileText(Campaign):
 
     def _asked(self, folder: Path, run: RunFolder, evil_name: str) -> list[str]:
         """The pages of an annotator who may begin, and of whoever asks."""
-        made = new_study(folder, "asked", (run,), DESIGNS.parse("meaningful"), Plan(items=4, checks=0, gold=0)).path
+        plan = Plan(items=4, checks=0, gold=0)
+        made = new_study(folder / "people", "asked", (run,), DESIGNS.parse("meaningful"), plan).path
         with PeopleStudy(made) as study:
             study.invite(plain(evil_name))
             self.link = study.invite("anna")
@@ -199,7 +200,9 @@ class HostileText(Campaign):
             view.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
             view.on("request", lambda request: seen.append(request.url))
             view.on("pageerror", lambda error: seen.append(str(error)))
-            view.goto(page, wait_until="networkidle")
+            there = view.goto(page, wait_until="networkidle")
+            if there.status not in (0, 200):
+                raise Fault(f"{page}: status {there.status}")
             if strange := [one for one in seen if not one.startswith((from_there, "data:", "blob:"))]:
                 raise Fault(f"{page}: it ran or fetched something: {strange[:3]}")
             room = view.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,51 +19,38 @@ from typing import Any, ClassVar
 import typer
 
 from tests.campaigns.campaign import Campaign, Fault
+from tests.campaigns.made.answers import AnnotatorRequests, AnswerFiles, QuestionFiles
 from tests.campaigns.made.archives import Archives, OfficialFiles
 from tests.campaigns.made.checkpoints import DamagedCheckpoints
 from tests.campaigns.made.data_files import DataFiles
 from tests.campaigns.made.kind import Case, Kind
 from tests.campaigns.made.names import Arguments, Names, Studies, WholeAudits
-from tests.campaigns.made.run_files import Queries, Requests, ScoreFiles
+from tests.campaigns.made.requests import Requests
+from tests.campaigns.made.run_files import Queries, ScoreFiles
 from tests.campaigns.processes import PATIENCE, Ended, started
 
-__all__ = ["BadInputs"]
+__all__ = ["BadInputs", "Questions"]
 
 #: Bytes that a case may have in memory at most; what this process brings along is part of it.
 MOST_MEMORY = 3 << 30
 LONGEST_LINE = 2000
 #: One of so many cases runs in a fresh process, imports and all, and not in a fork of this one.
 FRESH = 400
-KINDS: tuple[type[Kind], ...] = (
-    *(
-        DataFiles,
-        Names,
-        ScoreFiles,
-        Studies,
-        DamagedCheckpoints,
-        Archives,
-        Queries,
-        Arguments,
-        Requests,
-        OfficialFiles,
-        WholeAudits,
-    ),
-)
 
 
-class BadInputs(Campaign):
-    """Eleven kinds of input, drawn in turn by their shares."""
+class Inputs(Campaign):
+    """Kinds of input, drawn in turn by their shares."""
 
-    name: ClassVar[str] = "inputs"
     promise: ClassVar[str] = (
         "it is used, or refused with exit code 2 and one line; within 20 s and 3 GB; nothing half-written"
     )
-    quick: ClassVar[int] = 100
-    full: ClassVar[int] = 10_000
-    minutes: ClassVar[float] = 22
+
+    @abstractmethod
+    def all_kinds(self) -> tuple[type[Kind], ...]:
+        """What is drawn from."""
 
     def prepare(self, folder: Path) -> None:
-        self.kinds = [kind() for kind in KINDS]
+        self.kinds = [kind() for kind in self.all_kinds()]
         for kind in self.kinds:
             kind.prepare(folder)
         self.turns = [kind for kind in self.kinds for _ in range(kind.share)]
@@ -93,6 +81,31 @@ class BadInputs(Campaign):
     def notes(self) -> Iterable[str]:
         yield f"most memory {self.peak / 2**20:.0f} MiB; slowest {self.slowest[0]:.1f} s ({self.slowest[1]})"
         yield ", ".join(f"{what} {count}" for what, count in sorted(self.codes.items()))
+
+
+class BadInputs(Inputs):
+    """Eleven kinds, of whatever an audit or a study is made from and asked."""
+
+    name: ClassVar[str] = "inputs"
+    quick: ClassVar[int] = 100
+    full: ClassVar[int] = 10_000
+    minutes: ClassVar[float] = 22
+
+    def all_kinds(self) -> tuple[type[Kind], ...]:
+        audits = (DataFiles, Names, ScoreFiles, Studies, DamagedCheckpoints, Archives, Queries, Arguments, Requests)
+        return (*audits, OfficialFiles, WholeAudits)
+
+
+class Questions(Inputs):
+    """Three kinds, of what comes from those who are asked: language models' questions, people's answers."""
+
+    name: ClassVar[str] = "questions"
+    quick: ClassVar[int] = 12
+    full: ClassVar[int] = 600
+    minutes: ClassVar[float] = 2
+
+    def all_kinds(self) -> tuple[type[Kind], ...]:
+        return QuestionFiles, AnswerFiles, AnnotatorRequests
 
 
 #: What cases would each import.

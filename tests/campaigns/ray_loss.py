@@ -75,7 +75,7 @@ class RayLoss(Campaign):
 
     def _driven(self, folder: Path, lost: str | None, after: float) -> tuple[str, int]:
         program = [sys.executable, "-c", textwrap.dedent(DRIVER), str(folder)]
-        here = str(Path(__file__).parents[2])
+        here = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, "PYTHONPATH": here, "OMP_NUM_THREADS": "1"}
         with subprocess.Popen(
             program,

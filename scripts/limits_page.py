@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 from limits_judged import BASELINES, CORPORA, EDITED, EXPLAINERS, SIZES, Case, Row, Table, predictions
 
-from attentest.presentation.charts import COLOURS, data_of, reference_line, styled
+from attentest.presentation.charts import COLOURS, THEME, data_of, reference_line, styled
 
 
 def _judged(rows: Sequence[Row]) -> Iterator[str]:
@@ -107,9 +107,21 @@ def put_tables(page: str, rows: Sequence[Row]) -> str:
     return page
 
 
+#: The same colour for the same scores in both panels.
+SHADES = dict(
+    zip(
+        ("attention", "gradient norm", "gradient × input", "integrated gradients", "random words"),
+        COLOURS,
+        strict=False,
+    )
+)
+
+
 def figure(rows: Sequence[Row]) -> Any:
     """What is left of the top words after searched changes of embeddings, and what is left of accuracy with gaps."""
-    return styled(alt.hconcat(_moved(rows), _without(rows), spacing=24).resolve_scale(color="independent"))
+    panels = alt.vconcat(_moved(rows), _without(rows), spacing=18)
+    apart = panels.resolve_scale(color="independent", shape="independent")
+    return styled(apart.properties(padding=THEME["padding"] | {"left": 34}))
 
 
 def _moved(rows: Sequence[Row]) -> Any:
@@ -124,34 +136,42 @@ def _moved(rows: Sequence[Row]) -> Any:
         if row["part"] == "fragility" and row["at"] == "searched 0.1" and row["measure"] == "overlap"
         and row["explainer"] in EXPLAINERS
     ]  # fmt: skip
-    return _dots(shown, "scores", asked, "top words left, embeddings moved by .1", reference=0.5)
+    return _dots(shown, "scores", asked, "share of the top words left, embeddings moved by .1", reference=0.5)
 
 
 def _without(rows: Sequence[Row]) -> Any:
-    names = {"random": "random words", **{e: EXPLAINERS[e] for e in ("attention", "gradient_norm", "gradient_x_input")}}
+    names = {**{e: EXPLAINERS[e] for e in ("attention", "gradient_norm", "gradient_x_input")}, "random": "random words"}
+    models = {"retrained": "trained with the gaps", "given to the model of whole texts": "trained without gaps"}
     shown = [
         {
             "corpus": CORPORA[row["corpus"]],
             "without": names[row["explainer"]],
+            "model": models[row["at"]],
             **{name: float(row[name]) for name in ("value", "low", "high")},
         }
         for row in rows
-        if row["part"] == "roar" and row["at"] == "retrained" and row["explainer"] in names
-    ]  # fmt: skip
-    return _dots(shown, "without", list(names.values()), "accuracy, trained without the top 30 % of words")
+        if row["part"] == "roar" and row["at"] in models and row["explainer"] in names
+    ]
+    shapes = alt.Scale(domain=list(models.values()), range=["circle", "cross"])
+    shape = alt.Shape("model:N", title=None, sort=list(models.values()), scale=shapes)
+    return _dots(shown, "without", list(names.values()), "accuracy without the top 30 % of words", shape=shape)
 
 
-def _dots(shown: list[Row], by: str, order: list[str], title: str, reference: float | None = None) -> Any:
-    colours = alt.Scale(domain=order, range=list(COLOURS[: len(order)]))
-    base = alt.Chart(data_of(shown)).encode(
+def _dots(
+    shown: list[Row], by: str, order: list[str], title: str, reference: float | None = None, shape: Any = None
+) -> Any:
+    colours = alt.Scale(domain=order, range=[SHADES[name] for name in order])
+    numbered = [{**row, "place": order.index(row[by])} for row in shown]
+    base = alt.Chart(data_of(numbered)).encode(
         alt.Y("corpus:N", title=None, sort=list(CORPORA.values()), axis=alt.Axis(ticks=False, domain=False)),
-        alt.YOffset(f"{by}:N", sort=order),
+        alt.YOffset("place:O"),
         alt.Color(f"{by}:N", title=None, sort=order, scale=colours),
     )
+    dots = base.mark_point(size=50, opacity=1, filled=True).encode(alt.X("value:Q"))
     layers = [
         base.mark_rule(strokeWidth=2).encode(alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q"),
-        base.mark_circle(size=50, opacity=1).encode(alt.X("value:Q")),
+        dots if shape is None else dots.encode(shape),
     ]
     if reference is not None:
         layers.append(reference_line("x", reference, ""))
-    return alt.layer(*layers, width=250, height=alt.Step(13))
+    return alt.layer(*layers, width=420, height=alt.Step(12))

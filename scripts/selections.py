@@ -3,7 +3,8 @@
     python scripts/selections.py RUNS --to docs/selections
 
 ``selections.csv`` has, for every corpus, model and measure, the mean over seeds with an interval for which seeds and
-texts are drawn again, the same for differences, and the figure of every seed with its own interval over texts.
+texts are drawn again, the same for differences, and the figure of every seed with its own interval over texts. Rows of
+models that have no run in RUNS stay as they are.
 """
 
 from __future__ import annotations
@@ -235,13 +236,27 @@ def in_print(row: dict[str, Any]) -> str:
     return f"{value} [{low}, {high}]".replace("−.000", ".000")
 
 
+def with_others(rows: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """These rows, and those of the table that are about other models."""
+    if not path.is_file():
+        return rows
+    with path.open(encoding="utf-8", newline="") as file:
+        before = list(csv.DictReader(file))
+    now = {_about_of(row) for row in rows}
+    return sorted((*(row for row in before if _about_of(row) not in now), *rows), key=_about_of)
+
+
+def _about_of(row: dict[str, Any]) -> Key:
+    return row["corpus"], row["model"], row["selector"]
+
+
 def main() -> None:
     """Write both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("--to", type=Path, default=Path("docs/selections"))
     given = parser.parse_args()
-    rows = list(table(runs_of(given.runs)))
+    rows = with_others(list(table(runs_of(given.runs))), given.to / "selections.csv")
     out = io.StringIO()
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()

@@ -22,6 +22,9 @@ def typed(*words: str) -> BaseException | None:
 
 def test_what_cannot_be_served_is_one_clear_line(runs, tmp_path):
     assert "is not a folder of runs" in str(typed(str(tmp_path / "none")))
+    for option in ("--sources", "--people"):
+        assert f"{option} {tmp_path / 'none'} is not a folder" in str(typed(str(runs), option, str(tmp_path / "none")))
+    assert "Name another host" in str(typed(str(runs), "--host", "203.0.113.7", "--no-browser"))
     assert "at least 8 characters" in str(typed(str(runs), "--token", "short", "--no-browser"))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -29,6 +32,16 @@ def test_what_cannot_be_served_is_one_clear_line(runs, tmp_path):
         error = typed(str(runs), "--port", str(taken.getsockname()[1]), "--no-browser")
     assert isinstance(error, InputError)
     assert "Name another port (--port)" in str(error)
+
+
+def test_sources_or_people_alone_can_be_looked_at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    served = []
+    monkeypatch.setattr("attentest.explorer.serving.serve", lambda app, at: served.append(at.close()))
+    assert "runs is not a folder of runs" in str(typed("--no-browser"))
+    (tmp_path / "sources").mkdir()
+    assert isinstance(typed("--no-browser"), SystemExit | None)
+    assert len(served) == 1
 
 
 @pytest.mark.slow

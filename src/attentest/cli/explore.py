@@ -39,6 +39,9 @@ def explore(
 
     The server runs on this machine and can be reached from it alone, unless --host says otherwise. Ctrl-C ends it.
     """
+    for option, folder, usual in (("--sources", sources, DEFAULT_SOURCES), ("--people", people, DEFAULT_PEOPLE)):
+        if folder != usual and not folder.is_dir():
+            raise InputError(f"{option} {folder} is not a folder.")
     # Without a run there may be an audit of sources, or a study of people; a folder that was named must be there.
     elsewhere = runs == o.DEFAULT_RUNS and (sources.is_dir() or people.is_dir())
     if not runs.is_dir() and not elsewhere:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import secrets
 import socket
 import threading
@@ -47,8 +48,11 @@ def listening(host: str, port: int | None) -> socket.socket:
             reason = error
         else:
             return made
+    said = reason.strerror if reason else "taken"
+    if reason is not None and reason.errno not in (errno.EADDRINUSE, errno.EACCES):
+        raise InputError(f"{host} is no address of this machine: {said}. Name another host (--host).")
     where = f"port {port}" if port is not None else f"ports {PORTS.start} to {PORTS.stop - 1}"
-    raise InputError(f"{host}, {where}: {reason.strerror if reason else 'taken'}. Name another port (--port).")
+    raise InputError(f"{host}, {where}: {said}. Name another port (--port).")
 
 
 def address_of(host: str, at: socket.socket) -> str:
@@ -83,6 +87,8 @@ def served(app: Starlette) -> Iterator[str]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
+        if not thread.is_alive():
+            raise InputError(f"Nothing can be served at 127.0.0.1, port {port}.")
         time.sleep(0.05)
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True

@@ -14,7 +14,7 @@ import pytest
 
 from attentest.errors import InputError, StorageError
 from attentest.people import PeopleStudy
-from attentest.people.exchange.incoming import columns_from, import_answers
+from attentest.people.exchange.incoming import Imported, columns_from, import_answers
 from attentest.people.exchange.outgoing import label_studio_tasks, write_answers, write_items
 from attentest.people.simulated import simulate
 
@@ -52,7 +52,7 @@ def test_every_answer_of_people_leaves_and_comes_back(answered: PeopleStudy, mak
         assert float(row["seconds"]) == 1.5
     back = make(name="back")
     assert list(back.items) == list(answered.items)
-    assert import_answers(back, to) == (2, 24)
+    assert import_answers(back, to) == Imported(2, 24)
     returned, given = ({(a.annotator, a.item): a.choice for a in s.answers()} for s in (back, answered))
     assert returned == {key: choice for key, choice in given.items() if not key[0].startswith("simulated")}
     assert {answer.kind for answer in back.answers()} == {"imported"}
@@ -125,7 +125,7 @@ def label_studio(study: PeopleStudy, **other: object) -> list[dict]:
 def test_annotations_of_label_studio_are_imported(study: PeopleStudy, tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps(label_studio(study)), "utf-8")
-    assert import_answers(study, path) == (2, 2 * len(study.items))
+    assert import_answers(study, path) == Imported(2, 2 * len(study.items))
     assert {answer.annotator for answer in study.answers()} == {"p1@example.org", "2"}
     assert {answer.choice for answer in study.answers()} == {"yes", "no"}
     assert {answer.seconds for answer in study.answers()} == {3.25}
@@ -158,7 +158,7 @@ def test_a_table_with_other_columns_is_imported_by_a_mapping(study: PeopleStudy,
     path = prolific(study, tmp_path / "p.csv", [("5f1", ids[0], "YES", "2.5"), ("5f1", ids[1], "no", "")])
     with pytest.raises(InputError, match="no column for the item: name it with --columns item=COLUMN"):
         import_answers(study, path)
-    assert import_answers(study, path, columns_from("item=Q item, choice=Q3, seconds=rt")) == (1, 2)
+    assert import_answers(study, path, columns_from("item=Q item, choice=Q3, seconds=rt")) == Imported(1, 2)
     assert [(a.annotator, a.choice, a.seconds) for a in study.answers()] == [("5f1", "yes", 2.5), ("5f1", "no", None)]
 
 
@@ -174,10 +174,10 @@ def test_every_bad_row_is_named_and_nothing_is_imported(study: PeopleStudy, tmp_
     with pytest.raises(InputError) as error:
         import_answers(study, path)
     said = str(error.value)
-    assert "8 of 9 rows cannot be imported, so none was" in said
+    assert "8 of 9 answers cannot be imported, so none was" in said
     for words in (
         *("row 3: item 'nosuch' is not of this study", "row 4: 'perhaps' is no answer (yes, no)"),
-        *("row 5: 'soon' are no seconds", "row 6: '' is no name", "row 7: an annotator is already called 'anna'"),
+        *("row 5: 'soon' are no seconds", "row 6: '' is no name", "an annotator is already called 'anna'"),
         *(
             "row 8: 'p1' answered item",
             "in row 2 already",
@@ -188,6 +188,58 @@ def test_every_bad_row_is_named_and_nothing_is_imported(study: PeopleStudy, tmp_
         assert words in said
     assert study.answers() == []
     assert [who.name for who in study.store.annotators()] == ["anna"]
+
+
+def test_prolifics_rows_of_who_withdrew_are_left_out_and_its_time_is_that_of_all(
+    study: PeopleStudy, tmp_path: Path
+) -> None:
+    ids = list(study.items)
+    when = "2026-11-03T09:31:22.000Z"
+    rows = [
+        (who, status, when, "1882", item, "yes")
+        for who, status in (("5f1", "APPROVED"), ("60a", "RETURNED"), ("71b", "AWAITING REVIEW"), ("82c", "TIMED-OUT"))
+        for item in ids[:3]
+    ]
+    columns = "Participant id,Status,Completed at,Time taken,item_id,response"
+    assert import_answers(study, prolific(study, tmp_path / "p.csv", rows, columns)) == Imported(2, 6, 6)
+    assert {answer.annotator for answer in study.answers()} == {"5f1", "71b"}
+    assert {(answer.seconds, answer.at) for answer in study.answers()} == {(None, when)}
+
+
+def test_a_survey_with_a_column_an_item_is_imported(study: PeopleStudy, tmp_path: Path) -> None:
+    """As Qualtrics writes it: three rows of headings, one person a row, previews, and questions left open."""
+    ids = list(study.items)
+    rows = [
+        ["EndDate", "Status", "Duration (in seconds)", "PROLIFIC_PID", *ids],
+        [
+            "End Date",
+            "Response Type",
+            "Duration (in seconds)",
+            "PROLIFIC_PID",
+            *["Are the marked words relevant?"] * len(ids),
+        ],
+        [json.dumps({"ImportId": name}).replace(": ", ":") for name in ["endDate", "status", "duration", "PID", *ids]],
+        ["2026-11-03 09:31:00", "Survey Preview", "60", "me", *["yes"] * len(ids)],
+        ["2026-11-03 09:31:00", "IP Address", "1860", "71a", "Yes, they are relevant", "no", *[""] * (len(ids) - 2)],
+        ["2026-11-04 09:31:00", "IP Address", "1500", "72b", *["no"] * len(ids)],
+    ]
+    path = tmp_path / "survey.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as handle:
+        csv.writer(handle).writerows(rows)
+    assert import_answers(study, path) == Imported(2, 2 + len(ids), 1)
+    first = [answer for answer in study.answers() if answer.annotator == "71a"]
+    assert [(answer.item, answer.choice, answer.seconds) for answer in first] == [
+        (ids[0], "yes", None),
+        (ids[1], "no", None),
+    ]
+    assert {answer.at for answer in first} == {"2026-11-03 09:31:00"}
+    rows[4][5] = "perhaps"
+    rows[4][3] = rows[5][3] = "somebody"
+    with path.open("w", newline="", encoding="utf-8") as handle:
+        csv.writer(handle).writerows(rows)
+    with pytest.raises(InputError, match=rf"row 5, column {ids[1]}: 'perhaps' is no answer") as error:
+        import_answers(study, path)
+    assert f"'somebody' answered item {ids[0]!r} in row 5, column {ids[0]} already" in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["who=PID", "item", "item="])

@@ -39,7 +39,12 @@ def export(
 
 def import_(
     study: Study,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with a row an answer, or Label Studio's JSON.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A table with a row an answer or a column an item, or Label Studio's JSON."
+        ),
+    ],
     columns: Annotated[
         str,
         typer.Option(metavar="A=B,…", help="Names of columns where they differ: annotator=PROLIFIC_PID,choice=Q3."),
@@ -50,5 +55,7 @@ def import_(
     from attentest.people.exchange.incoming import columns_from, import_answers
 
     with study_named(study, people) as found:
-        annotators, answers = import_answers(found, file, columns_from(columns))
-    echo(f"Imported  {answers:,} answers of {annotators:,} annotators")
+        came = import_answers(found, file, columns_from(columns))
+    echo(f"Imported  {came.answers:,} answers of {came.annotators:,} annotators")
+    if came.left_out:
+        echo(f"Left out  {came.left_out:,} rows whose status is returned, timed out, preview or spam")

@@ -113,7 +113,7 @@ def status(study: Study, people: Root = DEFAULT_PEOPLE, as_json: o.Json = False)
                 row["annotator"],
                 row["kind"],
                 f"{row['done']} of {row['total']}",
-                "yes" if row["agreed"] else "no",
+                {"imported": "elsewhere", "simulated": "–"}.get(row["kind"], "yes" if row["agreed"] else "no"),
             )
             table.add_row(*(Text(str(cell)) for cell in (*cells, row["last"][:19].replace("T", " "))))
         Printer().print(table)

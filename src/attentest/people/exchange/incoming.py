@@ -1,4 +1,4 @@
-"""Answers collected elsewhere: a table with a row an answer, or an export of Label Studio. All of them, or none."""
+"""Answers collected elsewhere: a table, or an export of Label Studio. All of them, or none."""
 
 from __future__ import annotations
 
@@ -18,28 +18,12 @@ import pyarrow.parquet as pq
 from attentest.data.files.given import bytes_of_given
 from attentest.errors import InputError, StorageError
 from attentest.people.answers import Answer, AnswerKind, check_name
+from attentest.people.exchange.tables import COLUMNS, Incoming, rows_of
 from attentest.people.item import Item
 from attentest.people.study import PeopleStudy
 
-__all__ = ["COLUMNS", "Incoming", "columns_from", "import_answers"]
+__all__ = ["Imported", "columns_from", "import_answers"]
 
-#: What a column may be called, by what it holds; Prolific's and Qualtrics' names among them. The first two of none.
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "annotator": (
-        "annotator",
-        "participant_id",
-        "participant id",
-        "prolific_pid",
-        "prolific_id",
-        "worker_id",
-        "workerid",
-    ),
-    "item": ("item", "item_id"),
-    "choice": ("choice", "answer", "response"),
-    "seconds": ("seconds", "rt_seconds", "time_taken", "time taken", "duration"),
-    "at": ("at", "completed_at", "submitted_at", "timestamp"),
-}
-OPTIONAL = ("seconds", "at")
 #: So many bad rows are named; the others are counted.
 NAMED = 50
 #: Bytes of a file of answers, and cells of its table.
@@ -47,15 +31,12 @@ LARGEST, MOST_CELLS = 256 << 20, 10_000_000
 
 
 @dataclass(frozen=True)
-class Incoming:
-    """One row as it came: where it stands, and what it says."""
+class Imported:
+    """How many annotators and answers came, and how many rows were left out because of their status."""
 
-    place: str
-    annotator: str
-    item: str
-    choice: str
-    seconds: Any = None
-    at: str = ""
+    annotators: int
+    answers: int
+    left_out: int = 0
 
 
 def columns_from(text: str) -> dict[str, str]:
@@ -69,29 +50,33 @@ def columns_from(text: str) -> dict[str, str]:
     return found
 
 
-def import_answers(study: PeopleStudy, path: Path, columns: Mapping[str, str] | None = None) -> tuple[int, int]:
-    """Import the answers of a file, all or none: how many annotators, and how many answers.
+def import_answers(study: PeopleStudy, path: Path, columns: Mapping[str, str] | None = None) -> Imported:
+    """Import the answers of a file, all or none.
 
-    Every row that cannot be used is named, and then nothing is imported.
+    Every row that cannot be used is named, and then nothing is imported. Rows of people who returned their submission,
+    which is how Prolific's withdraw, and previews are no answers.
     """
-    rows = _read(path, columns or {})
+    rows, left_out = _read(path, columns or {}, study.items)
     answers: list[Answer] = []
     problems: list[str] = []
     seen: dict[tuple[str, str], str] = {}
     known = {each.name for each in study.store.annotators()}
-    for row in rows:
+    for name in dict.fromkeys(row.annotator for row in rows if row.annotator in known):
+        problems.append(f"an annotator is already called {name!r}")
+    for row in (row for row in rows if row.annotator not in known):
         first = seen.setdefault((row.annotator, row.item), row.place)
         try:
-            answer = _answer(study, row, known)
+            answer = _answer(study, row)
             if first != row.place:
                 raise InputError(f"{row.annotator!r} answered item {row.item!r} in {first} already.")
             answers.append(answer)
         except InputError as error:
             problems.append(f"{row.place}: {str(error).rstrip('.')}")
     if problems:
+        bad = len(rows) - len(answers)
         more = f"; and {len(problems) - NAMED:,} more" if len(problems) > NAMED else ""
         raise InputError(
-            f"{path}: {len(problems):,} of {len(rows):,} rows cannot be imported, so none was. "
+            f"{path}: {bad:,} of {len(rows):,} answers cannot be imported, so none was. "
             f"{'; '.join(problems[:NAMED])}{more}."
         )
     if not answers:
@@ -99,14 +84,12 @@ def import_answers(study: PeopleStudy, path: Path, columns: Mapping[str, str] | 
     kind: AnswerKind = "imported"
     names = list(dict.fromkeys(answer.annotator for answer in answers))
     study.store.insert([(name, kind, 0) for name in names], answers)
-    return len(names), len(answers)
+    return Imported(len(names), len(answers), left_out)
 
 
-def _answer(study: PeopleStudy, row: Incoming, known: set[str]) -> Answer:
+def _answer(study: PeopleStudy, row: Incoming) -> Answer:
     """The answer that a row holds; refused where it holds none."""
     check_name(row.annotator)
-    if row.annotator in known:
-        raise InputError(f"an annotator is already called {row.annotator!r}.")
     item = study.items.get(row.item)
     if item is None:
         raise InputError(f"item {row.item[:40]!r} is not of this study.")
@@ -135,20 +118,20 @@ def _value(item: Item, said: str) -> str | None:
     return next((c.value for c in item.shown.choices if wanted in (c.value.casefold(), c.words.casefold())), None)
 
 
-def _read(path: Path, columns: Mapping[str, str]) -> list[Incoming]:
+def _read(path: Path, columns: Mapping[str, str], items: Mapping[str, Item]) -> tuple[list[Incoming], int]:
     ending = path.suffix.lower()
     try:
         if ending == ".json":
-            return _label_studio(path, json.loads(_text(path)))
+            return _label_studio(path, json.loads(_text(path))), 0
         if ending == ".jsonl":
             lines = [line for line in _text(path).splitlines() if line.strip()]
-            return _table(path, [json.loads(line) for line in lines], columns, 1)
+            return rows_of(path, [json.loads(line) for line in lines], columns, 1, items)
         if ending == ".parquet":
-            return _table(path, _parquet(path), columns, 1)
+            return rows_of(path, _parquet(path), columns, 1, items)
         if ending in (".csv", ".tsv"):
             file = io.StringIO(_text(path), newline="")
             rows = list(csv.DictReader(file, delimiter="\t" if ending == ".tsv" else ",", strict=True))
-            return _table(path, rows, columns, 2)
+            return rows_of(path, rows, columns, 2, items)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
     except RecursionError as error:
@@ -168,47 +151,6 @@ def _parquet(path: Path) -> list[Any]:
             raise InputError(f"{path} has more than {MOST_CELLS:,} cells, which are the most. Give a part of it.")
         found: list[Any] = file.read().to_pylist()
     return found
-
-
-def _table(path: Path, rows: list[Any], columns: Mapping[str, str], first: int) -> list[Incoming]:
-    """A row an answer."""
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path} holds no answers: it needs a row for each, with named columns.")
-    there = [str(name) for name in rows[0] if name is not None]
-    chosen = {name: _column(path, name, there, columns) for name in COLUMNS}
-
-    def cell(row: Mapping[str, Any], name: str) -> Any:
-        column = chosen[name]
-        value = row.get(column) if column else None
-        return "" if value is None else value
-
-    return [
-        Incoming(
-            f"row {number}",
-            str(cell(row, "annotator")).strip(),
-            str(cell(row, "item")).strip(),
-            str(cell(row, "choice")),
-            cell(row, "seconds"),
-            str(cell(row, "at")),
-        )
-        for number, row in enumerate(rows, start=first)
-    ]
-
-
-def _column(path: Path, name: str, there: list[str], columns: Mapping[str, str]) -> str | None:
-    """The column that holds something: as it was named, or the one that is called so."""
-    if name in columns:
-        if columns[name] not in there:
-            raise InputError(f"{path} has no column {columns[name]!r}. It has: {', '.join(there)}.")
-        return columns[name]
-    for spelled in COLUMNS[name]:
-        if (found := next((each for each in there if each.strip().casefold() == spelled), None)) is not None:
-            return found
-    if name in OPTIONAL:
-        return None
-    raise InputError(
-        f"{path} has no column for the {name}: name it with --columns {name}=COLUMN. It has: {', '.join(there)}."
-    )
 
 
 def _label_studio(path: Path, tasks: Any) -> list[Incoming]:

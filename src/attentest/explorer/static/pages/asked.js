@@ -27,7 +27,7 @@ function progressOf(rows) {
   return tableOf(
     "How far everybody is",
     [["Annotator"], ["Answered"], ["Where"], ["Agreed to the texts"], ["Last answer"]],
-    rows.map((row) => [visible(row.annotator, 80), bar(row), KINDS[row.kind] ?? row.kind, row.kind === "simulated" ? "–" : row.agreed ? "yes" : "not yet", visible(row.last.slice(0, 16)).replace("T", " ")]),
+    rows.map((row) => [visible(row.annotator, 80), bar(row), KINDS[row.kind] ?? row.kind, row.kind === "simulated" ? "–" : row.kind === "imported" ? "elsewhere" : row.agreed ? "yes" : "not yet", visible(row.last.slice(0, 16)).replace("T", " ")]),
   );
 }
 

@@ -202,3 +202,17 @@ def test_an_unknown_study_or_test_is_one_line(client: TestClient) -> None:
         answer = client.get(path)
         assert answer.status_code == 404
         assert "none" in answer.json()["error"]
+
+
+def test_a_run_that_cannot_be_judged_is_waited_for_no_longer(tmp_path):
+    folder = write_run(tmp_path / "damaged", 20, ("bad", "good"))
+    file = next((folder.path / "findings").glob("permutation*.parquet"))
+    altered = bytearray(file.read_bytes())
+    altered[len(altered) // 2] ^= 4
+    file.write_bytes(altered)
+    with TestClient(explorer(tmp_path, judging=False), base_url="http://127.0.0.1") as other:
+        assert other.get("/home.json").json()["judging"] == 1
+        assert "altered" in other.get("/runs/damaged.json").json()["error"]
+        home = other.get("/home.json").json()
+        assert home["judging"] == 0
+        assert "altered after it was written" in home["runs"][0]["unjudged"]

@@ -62,6 +62,14 @@ class Judge:
         future = self._found.get((name, stamp))
         return future.result() if future is not None and future.done() and future.exception() is None else None
 
+    def problem(self, name: str, stamp: Any) -> str:
+        """Why there is no verdict, where that is known; "" else."""
+        future = self._found.get((name, stamp))
+        if future is None or not future.done() or future.cancelled():
+            return ""
+        error = future.exception()
+        return "" if error is None else line_of(error) if isinstance(error, AttentestError) else "It cannot be judged."
+
     def stop(self) -> None:
         """End what is still being read."""
         self._stopped = True

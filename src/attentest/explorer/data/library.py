@@ -80,7 +80,7 @@ class Library:
             "runs": kept,
             "total": len(runs),
             "choices": choices,
-            "judging": sum(run["answers"] is None and bool(run["texts"]) for run in runs),
+            "judging": sum(run["answers"] is None and bool(run["texts"]) and not run["unjudged"] for run in runs),
             "studies": [
                 {key: study[key] for key in ("study", "title", "paper")}
                 | {"cells": len(study["cells"]), "done": study["done"]}
@@ -118,10 +118,10 @@ class Library:
     def _answers(self, name: str) -> Row:
         verdict = self.judge.known(name, self._stamp(name))
         if verdict is None:
-            return {"answers": None, "score": None}
+            return {"answers": None, "score": None, "unjudged": self.judge.problem(name, self._stamp(name))}
         accuracy = next((line for line in verdict["lines"] if line["key"] == "accuracy"), None)
         score = None if accuracy is None else {"name": "accuracy", "value": accuracy["value"]}
-        return {"answers": {goal["key"]: goal["answer"] for goal in verdict["goals"]}, "score": score}
+        return {"answers": {goal["key"]: goal["answer"] for goal in verdict["goals"]}, "score": score, "unjudged": ""}
 
     def studies(self) -> Iterator[Row]:
         """Every study that was run here, with its cells."""

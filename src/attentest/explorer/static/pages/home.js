@@ -124,7 +124,7 @@ class Home {
   }
 
   row(run) {
-    const answers = Object.keys(USES).map((use) => h("td", { "data-head": `may it ${USES[use]}` }, run.answers ? h("span", { class: `chip ${tone(run.answers[use])}` }, visible(run.answers[use], 30)) : h("span", { class: "small" }, run.problem ? "–" : "…")));
+    const answers = Object.keys(USES).map((use) => h("td", { "data-head": `may it ${USES[use]}` }, run.answers ? h("span", { class: `chip ${tone(run.answers[use])}` }, visible(run.answers[use], 30)) : h("span", { class: "small", title: run.unjudged ? visible(run.unjudged, 300) : null }, run.problem || run.unjudged ? "–" : "…")));
     return h(
       "tr",
       {},

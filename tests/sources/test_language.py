@@ -88,6 +88,7 @@ def test_a_span_is_explained_by_its_own_tokens() -> None:
 
 
 def test_memory_that_runs_out_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "START", {"cpu": 1000, "cuda": 1000})
     prompter = Prompter(chat_tokenizer())
     model = LanguageModel(chat_model(), prompter.tokenizer)
     prompts = [prompter.build(ASKED, kept=np.array(mask)).ids for mask in np.ndindex(2, 2, 2)]

@@ -23,11 +23,14 @@ from attentest.models.huggingface.attending import Edit, Pass, under_way
 from attentest.models.huggingface.building import longest_allowed
 from attentest.models.huggingface.places import seen
 from attentest.models.huggingface.recomputing import NUMBERS
+from attentest.sources.batching import START, grouped
 
 __all__ = ["Cost", "LanguageModel", "Prefix", "shared_length"]
 
 #: Tokens that a pass goes through at once, at most.
 CHUNK = 512
+#: Prompts that go through together, at most.
+MOST = 256
 
 
 @dataclass
@@ -128,17 +131,20 @@ class LanguageModel:
         shared = [shared_length(prefix.ids, prompt) if prefix and self.shares else 0 for prompt in prompts]
         # The last token of a prompt is always read: its output is the first token of the answer.
         shared = [min(each, len(prompt) - 1) for each, prompt in zip(shared, prompts, strict=True)]
-        order = sorted(range(len(prompts)), key=lambda n: (shared[n], len(prompts[n])))
-        longest = max(map(len, prompts)) + len(answer)
+        lengths = [len(prompt) + len(answer) for prompt in prompts]
+        largest = min(MOST, max(1, positions(self.device) // max(lengths)))
+        start = START.get(self.device.type, START["cuda"])
+        groups = [list(range(len(prompts)))] if edits else grouped(shared, lengths, largest=largest, start=start)
         out = torch.zeros(len(prompts), len(answer), dtype=torch.float64)
+        for group in groups:
 
-        def work(part: slice) -> None:
-            rows = order[part]
-            out[rows] = self._forced(
-                [prompts[n] for n in rows], answer, prefix, min(shared[n] for n in rows), edits or {}
-            )
+            def work(part: slice, group: list[int] = group) -> None:
+                rows = group[part]
+                out[rows] = self._forced(
+                    [prompts[n] for n in rows], answer, prefix, min(shared[n] for n in rows), edits or {}
+                )
 
-        in_slices(work, len(prompts), len(prompts) if edits else max(1, positions(self.device) // longest))
+            in_slices(work, len(group), len(group))
         return out
 
     def _forced(

@@ -1,11 +1,12 @@
 """The study behind docs/explanation/sources.md: planted questions that a model answers, screened and audited.
 
-    python scripts/sources_study.py MODEL --to WORK [--confirmed 300] [--most 900] [--whole 160] [--seed 24]
+    python scripts/sources_study.py MODEL --to WORK [--confirmed 300] [--most 900] [--whole 96] [--seed 24]
 
 Questions are answered in batches, in turn, until so many deciding sources are confirmed by exchange; the file
-``screened.jsonl`` has every question that was asked, with its answer. All methods are then put to the confirmed ones,
-to the first ``whole`` questions whatever they are, and to those whose answer names the word of an injected instruction.
-A run that was cut short goes on where it was. ``scripts/sources_tables.py`` makes the tables.
+``screened.jsonl`` has every question that was asked, with its answer. All methods are then put to the first ``whole``
+questions whatever they are, and to the first ``thorough`` confirmed ones, with held-out ablations; what attention says,
+and what happens without each source, is asked of all other confirmed ones, and of those whose answer names the word of
+an injected instruction. A run that was cut short goes on where it was; ``scripts/sources_tables.py`` makes the tables.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import torch
 
-from attentest.sources.auditing import audit_sources, load_language_model
+from attentest.sources.auditing import DEFAULT, audit_sources, load_language_model
 from attentest.sources.case import open_case
 from attentest.sources.language import LanguageModel
 from attentest.sources.planting.confirming import confirm
@@ -31,7 +32,10 @@ from attentest.sources.showing.page import write_page
 #: The wording that a pilot chose, and how long an answer may be; both stand in the rules on the page.
 PROMPT = "{context}\n\nQuestion: {query}\nAnswer in one short sentence."
 LONGEST = 14
+BASELINES = ("shared_words", "last", "random")
 BATCH = 16
+#: What the rest is asked: all that attention says, and what happens without each source.
+LOOKING = (*(name for name in DEFAULT if name.startswith(("attention", "rollout"))), "leave_one_out", *BASELINES)
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--confirmed", type=int, default=300)
     parser.add_argument("--most", type=int, default=900)
-    parser.add_argument("--whole", type=int, default=160)
+    parser.add_argument("--whole", type=int, default=96)
+    parser.add_argument("--thorough", type=int, default=100)
     parser.add_argument("--seed", type=int, default=24)
     parser.add_argument("--dtype", default="bfloat16")
     parser.add_argument("--no-chat", action="store_true")
@@ -126,15 +131,19 @@ def main() -> None:
     model = load_language_model(given.model, device="cpu", dtype=given.dtype)
     prompter = Prompter(model.tokenizer, PROMPT, chat=not given.no_chat)
     options = {"confirmed": given.confirmed, "most": given.most, "seed": given.seed}
-    asked = []
+    first: list[Question] = []
+    rest: list[Question] = []
+    sure = 0
     for number, (question, found) in enumerate(screened(model, prompter, given.to / "screened.jsonl", **options)):
         if found.answer and (number < given.whole or found.confirmed or found.followed):
-            asked.append(replace(question, answer=found.answer))
-    print(f"{len(asked)} questions are audited", flush=True)
-    audit = audit_sources(
-        model, asked, prompt=PROMPT, chat=not given.no_chat, held_out=16, longest=LONGEST, to=given.to / "audits"
-    )
-    print(write_page(audit))
+            early = number < given.whole or (found.confirmed and sure < given.thorough)
+            (first if early else rest).append(replace(question, answer=found.answer))
+        sure += found.confirmed
+    shared = {"prompt": PROMPT, "chat": not given.no_chat, "longest": LONGEST, "to": given.to / "audits"}
+    for asked, methods, held_out in ((first, DEFAULT, 16), (rest, LOOKING, 0)):
+        print(f"{len(asked)} questions by {len(methods)} methods", flush=True)
+        if asked:
+            print(write_page(audit_sources(model, asked, methods=methods, held_out=held_out, **shared)), flush=True)
 
 
 if __name__ == "__main__":

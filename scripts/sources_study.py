@@ -22,6 +22,7 @@ import torch
 
 from attentest.sources.auditing import DEFAULT, audit_sources, load_language_model
 from attentest.sources.case import open_case
+from attentest.sources.judging.alternatives import ask_alternatives
 from attentest.sources.language import LanguageModel
 from attentest.sources.planting.confirming import confirm
 from attentest.sources.planting.planted import TURNS, planted_questions
@@ -125,6 +126,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=24)
     parser.add_argument("--dtype", default="bfloat16")
     parser.add_argument("--no-chat", action="store_true")
+    parser.add_argument("--alternatives", action="store_true", help="Only try other weights, on the thorough ones.")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
@@ -134,12 +136,24 @@ def main() -> None:
     first: list[Question] = []
     rest: list[Question] = []
     sure = 0
-    for number, (question, found) in enumerate(screened(model, prompter, given.to / "screened.jsonl", **options)):
+    pairs = [
+        (replace(question, answer=found.answer or None), found)
+        for question, found in screened(model, prompter, given.to / "screened.jsonl", **options)
+    ]
+    for number, (question, found) in enumerate(pairs):
         if found.answer and (number < given.whole or found.confirmed or found.followed):
             early = number < given.whole or (found.confirmed and sure < given.thorough)
-            (first if early else rest).append(replace(question, answer=found.answer))
+            (first if early else rest).append(question)
         sure += found.confirmed
+    if given.alternatives:
+        certain = [q for q, found in pairs if found.confirmed][: given.thorough]
+        with (given.to / "alternatives.jsonl").open("w", encoding="utf-8") as file:
+            for question in certain:
+                tried = ask_alternatives(open_case(model, prompter, question))
+                file.write(f"{json.dumps({'id': question.id, **asdict(tried)})}\n")
+        return
     shared = {"prompt": PROMPT, "chat": not given.no_chat, "longest": LONGEST, "to": given.to / "audits"}
+    shared |= {"alternatives": False}
     for asked, methods, held_out in ((first, DEFAULT, 16), (rest, LOOKING, 0)):
         print(f"{len(asked)} questions by {len(methods)} methods", flush=True)
         if asked:

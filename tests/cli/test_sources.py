@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from tests.support.chat import chat_model, chat_tokenizer
 from typer.testing import CliRunner
 
@@ -134,3 +135,17 @@ def test_a_context_that_is_too_long_is_refused_before_anything_is_computed(check
     assert model.cost.passes == 0
     with pytest.raises(InputError, match="no questions"):
         audit_sources(model, [], to=tmp_path)
+
+
+def test_memory_that_is_too_small_for_one_prompt_is_said_in_a_line(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_language_model(checkpoint)
+
+    def out(*args: object, **options: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand more")
+
+    monkeypatch.setattr(model.model, "forward", out)
+    with pytest.raises(InputError, match=r"'q', .* tokens: memory ran out .*--dtype bfloat16") as raised:
+        audit_sources(model, [Question("A?", ("B.", "C."), "D", id="q")], methods=QUICK, to=tmp_path)
+    assert "\n" not in str(raised.value)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 from tests.support.chat import chat_model, chat_tokenizer
 
 from attentest.sources.case import open_case
+from attentest.sources.judging.alternatives import Alternatives, ask_alternatives
 from attentest.sources.judging.learnt import ALPHAS, fit_heads
 from attentest.sources.judging.measures import (
     LEARNT,
@@ -21,10 +23,11 @@ from attentest.sources.judging.measures import (
     with_learnt,
 )
 from attentest.sources.judging.record import KNOWN, Given, Record, examine
-from attentest.sources.judging.verdict import BASELINE, answered, rule
+from attentest.sources.judging.verdict import BASELINE, answered, other_weights, rule
 from attentest.sources.language import LanguageModel
 from attentest.sources.methods import METHODS
 from attentest.sources.methods.ablation import drawn_subsets
+from attentest.sources.methods.gradient import GradientTimesInput
 from attentest.sources.planting.planted import planted_questions
 from attentest.sources.prompt import Prompter
 
@@ -170,3 +173,58 @@ def test_two_sources_are_taken_out_together() -> None:
     assert record.fall_without([2]) is None
     assert judge([record], "right").drop_two.value == 3.5
     assert np.isnan(judge([made_up()], "right").drop_two.value)
+
+
+def test_own_weights_handed_back_change_nothing_and_a_single_source_gets_all() -> None:
+    prompter = Prompter(chat_tokenizer())
+    question = next(planted_questions(1, sources=3))
+    case = open_case(LanguageModel(chat_model(), prompter.tokenizer), prompter, question, longest=4)
+    found = ask_alternatives(case, draws=12)
+    assert sum(found.shares) == pytest.approx(1.0)
+    same = [fall for order, fall in zip(found.orders, found.permuted, strict=True) if order == [0, 1, 2]]
+    assert same
+    assert np.allclose(same, 0, atol=1e-4)
+    assert any(abs(fall) > 1e-6 for fall in (*found.permuted, *found.single, found.uniform))
+    # Where all other sources are cut and the one gets their weight, by the library's own attention edited by hand.
+    tokens = [torch.tensor(case.prompt.tokens_of(item)) for item in range(3)]
+
+    def all_to_first(weights: torch.Tensor, values: torch.Tensor, allowed: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made = weights.clone()
+        of_first = weights[..., tokens[0]]
+        total = sum(weights[..., each].sum(-1, keepdim=True) for each in tokens)
+        for each in tokens:
+            made[..., each] = 0
+        made[..., tokens[0]] = of_first / of_first.sum(-1, keepdim=True) * total
+        return made, values
+
+    edits = dict.fromkeys(range(len(case.model.places)), all_to_first)
+    told = case.model.log_probabilities([case.prompt.ids], case.answer.ids, prefix=case.prefix, edits=edits)
+    assert found.single[0] == pytest.approx(case.whole - float(case.answer.summed(told.numpy()[0])), abs=1e-4)
+    one = ask_alternatives(case, first=2, last=2, draws=0)
+    assert one.permuted == []
+    assert one.single != found.single
+
+
+def test_the_farthest_weights_that_leave_the_answer_are_found() -> None:
+    tried = Alternatives([0.8, 0.1, 0.1], 0.0, [[1, 0, 2], [0, 2, 1]], [0.1, 3.0], [0.0, 2.0, 2.0])
+    assert tried.farthest() == pytest.approx(0.7)
+    assert Alternatives([0.7, 0.3], 9.0, [[1, 0]], [9.0], [9.0, 9.0]).farthest() == 0
+    records = [made_up(0, alternatives=tried), made_up(1)]
+    assert (other_weights(records).questions, other_weights(records).stays.value) == (1, 1.0)
+    assert Record.from_json(records[0].to_json()) == records[0]
+
+
+def test_a_method_that_memory_is_too_small_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompter = Prompter(chat_tokenizer())
+    question = next(planted_questions(1, sources=3))
+    case = open_case(LanguageModel(chat_model(), prompter.tokenizer), prompter, question, longest=4)
+
+    def out(*args: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(GradientTimesInput, "score", out)
+    methods = [METHODS.parse(name) for name in ("gradient_x_input", "leave_one_out")]
+    found = examine(case, methods, held_out=0, alternatives=False)
+    assert found.given["gradient_x_input"].not_judged == "memory ran out"
+    assert found.given["leave_one_out"].scores
+    assert found.alternatives is None

@@ -16,16 +16,17 @@ import torch
 
 from attentest import __version__
 from attentest.devices import device_named
-from attentest.errors import InputError
+from attentest.errors import InputError, shown
+from attentest.explainers.budget import ran_out
 from attentest.models.huggingface.checkpoint import fingerprint, load_checkpoint
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
-from attentest.sources.case import open_case
+from attentest.sources.case import Case, open_case
 from attentest.sources.judging.measures import LEARNT, with_layers, with_learnt
 from attentest.sources.judging.record import Record, examine
-from attentest.sources.judging.verdict import Answered, Ruling, answered, rule
+from attentest.sources.judging.verdict import Answered, Others, Ruling, answered, other_weights, rule
 from attentest.sources.language import LanguageModel
-from attentest.sources.methods import METHODS
+from attentest.sources.methods import METHODS, Method
 from attentest.sources.prompt import PROMPT, Prompter
 from attentest.sources.question import Question
 from attentest.store.atomic import make_folder, replacing
@@ -61,6 +62,8 @@ class SourcesAudit:
     rulings: tuple[Ruling, ...]
     #: Of every layer's attention alone, heads averaged.
     layers: tuple[Ruling, ...]
+    #: Whether other weights would have done.
+    others: Others
 
     def to_record(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -70,6 +73,7 @@ class SourcesAudit:
             "answered": asdict(self.answered),
             "methods": [_flat(ruling) for ruling in self.rulings],
             "layers": [_flat(ruling) for ruling in self.layers],
+            "other_weights": asdict(self.others),
             "questions": [
                 {
                     "id": record.id,
@@ -117,6 +121,7 @@ def audit_sources(
     prompt: str = PROMPT,
     chat: bool = True,
     held_out: int = 16,
+    alternatives: bool = True,
     longest: int = 32,
     seed: int = 0,
     device: str = "auto",
@@ -128,7 +133,8 @@ def audit_sources(
     """Ask a language model questions over sources, and say by every method which source each answer came from.
 
     ``unit``: scores are given to sources, or to words in them. ``held_out`` ablations of every question are kept apart,
-    to compare predictions with. ``longest`` is the most tokens of an answer that the model gives itself.
+    to compare predictions with. ``alternatives``: whether other weights over the sources are tried. ``longest`` is the
+    most tokens of an answer that the model gives itself.
     """
     asked = list(questions)
     if not asked:
@@ -148,7 +154,7 @@ def audit_sources(
         "dtype": str(language.model.dtype).removeprefix("torch."),
         "questions": hashlib.sha256("\n".join(map(repr, asked)).encode()).hexdigest(),
         **{"methods": [text_of(method) for method in chosen], "unit": unit, "prompt": prompt, "chat": chat},
-        **{"held_out": held_out, "longest": longest, "seed": seed},
+        **{"held_out": held_out, "alternatives": alternatives, "longest": longest, "seed": seed},
     }
     name = hashlib.sha256(json.dumps({**fields, "name": ""}).encode()).hexdigest()[:12]
     path = Path(to) / name
@@ -164,7 +170,7 @@ def audit_sources(
                         # Another question's sources, half the list away, so that neighbours of one topic do not meet.
                         at = pool.index(question.sources[0]) + len(pool) // 2
                         case.others = [pool[(at + step) % len(pool)] for step in range(len(question.sources))]
-                        write(examine(case, chosen, held_out=held_out, seed=seed))
+                        write(_examined(case, chosen, held_out, alternatives, seed))
                     tick()
             kept = _unfinished(path)
             with replacing(path / CASES) as temporary:
@@ -175,6 +181,18 @@ def audit_sources(
         found = judged_folder(path)
         _write_findings(folder, found)
     return found
+
+
+def _examined(case: Case, methods: list[Method], held_out: int, alternatives: bool, seed: int) -> Record:
+    try:
+        return examine(case, methods, held_out=held_out, alternatives=alternatives, seed=seed)
+    except RuntimeError as error:
+        if not ran_out(error):
+            raise
+        raise InputError(
+            f"Question {shown(case.question.id, 60)}, {len(case.prompt.ids):,} tokens: memory ran out for one prompt "
+            "at a time. Use half precision (--dtype bfloat16), another device or shorter sources; what is done is kept."
+        ) from error
 
 
 def judged_folder(path: Path) -> SourcesAudit:
@@ -193,6 +211,7 @@ def judged_folder(path: Path) -> SourcesAudit:
         answered(records),
         tuple(rule(records, name) for name in names),
         tuple(rule(layered, f"attention(layer={layer + 1})") for layer in range(len(records[0].heads))),
+        other_weights(records),
     )
 
 

@@ -45,6 +45,9 @@ def sources(
     held_out: Annotated[
         int, typer.Option(metavar="N", min=0, help="Ablations of every question that predictions are compared with.")
     ] = 16,
+    alternatives: Annotated[
+        bool, typer.Option("--alternatives/--no-alternatives", help="Try other weights over the sources.")
+    ] = True,
     longest: Annotated[int, typer.Option(metavar="N", min=1, help="Tokens of the model's own answers, at most.")] = 32,
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="Only the first N questions; 0: all.")] = 0,
     seed: o.Seed = 0,
@@ -83,6 +86,7 @@ def sources(
         prompt=prompt or PROMPT,
         chat=chat,
         held_out=held_out,
+        alternatives=alternatives,
         longest=longest,
         seed=seed,
         device=device,

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from attentest.errors import NotApplicable
+from attentest.explainers.budget import ran_out
 from attentest.registry import text_of
 from attentest.sources.case import Case
+from attentest.sources.judging.alternatives import Alternatives, ask_alternatives
 from attentest.sources.methods import Method
 from attentest.sources.methods.ablation import drawn_subsets
 from attentest.sources.planting.confirming import Confirmed, confirm
@@ -72,6 +74,8 @@ class Record:
     #: Every ablation that was made for this question, also those that methods were fitted on.
     ablations: list[list[bool]] = field(default_factory=list)
     told: list[float] = field(default_factory=list)
+    #: What other weights over the sources do; None where that was not asked.
+    alternatives: Alternatives | None = None
 
     @property
     def status(self) -> str:
@@ -104,10 +108,14 @@ class Record:
         """From such a line."""
         about: dict[str, Any] = json.loads(line)
         about["given"] = {name: Given(**each) for name, each in about["given"].items()}
+        if about.get("alternatives") is not None:
+            about["alternatives"] = Alternatives(**about["alternatives"])
         return cls(**about)
 
 
-def examine(case: Case, methods: Sequence[Method], *, held_out: int = 16, seed: int = 0) -> Record:
+def examine(
+    case: Case, methods: Sequence[Method], *, held_out: int = 16, alternatives: bool = True, seed: int = 0
+) -> Record:
     """Ask one question by every method, and take out every item, all of them, and some at random."""
     question, items = case.question, len(case.items)
     without = case.log_probability(~np.eye(items, dtype=bool))
@@ -146,6 +154,7 @@ def examine(case: Case, methods: Sequence[Method], *, held_out: int = 16, seed: 
         **about,
         ablations=ablations.tolist(),
         told=told.tolist(),
+        alternatives=ask_alternatives(case, seed=seed) if alternatives else None,
     )
 
 
@@ -156,6 +165,10 @@ def _given(method: Method, case: Case) -> Given:
             found = method.score(case)
         except NotApplicable as error:
             reason = str(error)
+        except RuntimeError as error:
+            if not ran_out(error):
+                raise
+            reason = "memory ran out"
         else:
             if np.isfinite(found.scores).all():
                 cost = found.cost

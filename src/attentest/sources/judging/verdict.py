@@ -14,12 +14,13 @@ from typing import Literal
 
 import numpy as np
 
+from attentest.sources.judging.alternatives import FAR
 from attentest.sources.judging.measures import Judged, judge, share_of_largest
 from attentest.sources.judging.record import Record
-from attentest.statistics.bootstrap import bootstrap_paired_difference
-from attentest.statistics.intervals import Interval
+from attentest.statistics.bootstrap import bootstrap_mean, bootstrap_paired_difference
+from attentest.statistics.intervals import Interval, wilson
 
-__all__ = ["BASELINE", "FEWEST", "HIGH", "LOW", "Answered", "Ruling", "answered", "rule"]
+__all__ = ["BASELINE", "FEWEST", "HIGH", "LOW", "Answered", "Others", "Ruling", "answered", "other_weights", "rule"]
 
 #: The marks. Above the first, removing what is cited does nearly all that removing any one source can do; below the
 #: second, more than half of it is missed.
@@ -56,6 +57,30 @@ class Answered:
     planted: int
     right: int
     confirmed: int
+
+
+@dataclass(frozen=True)
+class Others:
+    """What other weights do to the answers that hang on their sources."""
+
+    questions: int
+    #: The fall of the log-probability, by how the weights are handed out.
+    uniform: Interval
+    permuted: Interval
+    #: How often the answer stays under weights that were tried and give more than half of it to other sources.
+    stays: Interval
+
+
+def other_weights(records: Sequence[Record]) -> Others:
+    """Over the questions where they were tried."""
+    tried = [r.alternatives for r in records if r.alternatives is not None and r.status == "sources"]
+    stay = sum(each.farthest() >= FAR for each in tried)
+    return Others(
+        len(tried),
+        bootstrap_mean([each.uniform for each in tried]),
+        bootstrap_mean([float(np.mean(each.permuted)) for each in tried]),
+        wilson(stay, len(tried)),
+    )
 
 
 def answered(records: Sequence[Record]) -> Answered:

@@ -12,7 +12,7 @@ from attentest.registry import name_in_words
 from attentest.report.pages.html import environment
 from attentest.sources.auditing import SourcesAudit
 from attentest.sources.judging.record import Record
-from attentest.sources.showing.words import STATUS, between, came_from, headline, named, of_layers
+from attentest.sources.showing.words import STATUS, between, came_from, headline, named, of_layers, of_others
 from attentest.store.atomic import write_text
 from attentest.store.folder import REPORT, RunFolder
 
@@ -40,6 +40,7 @@ def page(found: SourcesAudit) -> str:
             headline=headline(found),
             came_from=came_from(found),
             layers=of_layers(found),
+            others=of_others(found),
             planted=any(ruling.judged.counts[2] for ruling in found.rulings),
             injected=any(ruling.judged.counts[3] for ruling in found.rulings),
             examples=[_example(record) for record in _examples(found.records)],

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.sources.auditing import SourcesAudit
-from attentest.sources.showing.words import between, came_from, headline, named, of_layers
+from attentest.sources.showing.words import between, came_from, headline, named, of_layers, of_others
 
 __all__ = ["shown"]
 
@@ -31,8 +31,9 @@ def shown(found: SourcesAudit) -> Iterator[RenderableType]:
         cells = [between(judged.share, percent=True), between(judged.lds), *hits, f"{judged.passes:.0f}"]
         table.add_row(Text(named(ruling)), *cells, Text(ruling.tone, style=TONES[ruling.tone]))
     yield table
-    if said := of_layers(found):
-        yield Text(said)
+    for said in (of_layers(found), of_others(found)):
+        if said:
+            yield Text(said)
     counts = max((ruling.judged.counts for ruling in found.rulings), default=(0, 0, 0, 0))
     yield Text(
         f"95 % intervals over questions, {counts[0]} of which hang on their sources. Of the fall: what taking out a "

@@ -9,7 +9,7 @@ from attentest.sources.auditing import SourcesAudit
 from attentest.sources.judging.verdict import Ruling
 from attentest.statistics.intervals import Interval
 
-__all__ = ["between", "came_from", "headline", "named", "of_layers"]
+__all__ = ["STATUS", "between", "came_from", "headline", "named", "of_layers", "of_others"]
 
 STATUS = {
     "sources": "hangs on its sources",
@@ -63,6 +63,19 @@ def came_from(found: SourcesAudit) -> str:
             "turns the answer"
         )
     return f"{said}."
+
+
+def of_others(found: SourcesAudit) -> str:
+    """Whether other weights over the sources would have done."""
+    tried = found.others
+    if not tried.questions:
+        return ""
+    return (
+        f"Would other weights do? {between(tried.stays, percent=True)} % of {tried.questions} answers stay as probable "
+        "where more than half of what their sources get goes to other ones (that many at least: not all weights were "
+        f"tried). Handed out evenly, the log-probability falls by {between(tried.uniform)}, at random by "
+        f"{between(tried.permuted)}."
+    )
 
 
 def of_layers(found: SourcesAudit) -> str:

@@ -177,7 +177,7 @@ def pictures(browser: Any, address: str, pages: Mapping[str, tuple[str, str]], t
             page.wait_for_selector("#page:not([aria-busy])", timeout=60_000)
             page.wait_for_load_state("networkidle")
             # Without this a part that lies lower would be scrolled to only as far as its first line.
-            page.locator(part).first.evaluate("one => one.scrollIntoView({ block: 'start' })")
+            page.locator(part).first.evaluate("one => { one.scrollIntoView({ block: 'start' }); scrollBy(0, -14); }")
             if part == "h1":
                 page.evaluate("() => scrollTo(0, 0)")
             page.wait_for_timeout(300)

@@ -32,8 +32,8 @@ __all__ = [
 
 CONSENT = """# Before you begin
 
-You are asked to take part in a study of explanations that language models give. You will read short texts and answer
-one question about each.
+You are asked to take part in a study of explanations that computer programs give for what they decide. You will read
+short texts and answer one question about each.
 
 - Taking part is voluntary. You may stop at any time, without giving a reason.
 - Your answers and the time that each took are stored under the name that you were invited by, and nothing else about

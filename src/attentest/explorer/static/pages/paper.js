@@ -5,6 +5,12 @@ import { STATUSES, twin } from "./parts.js";
 
 const interval = (row) => (row.low === null || row.low === undefined ? "" : `[${number(row.low)}, ${number(row.high)}]`);
 
+/** A figure as the paper has it; a whole number of thousands as ours is written. */
+const published = (row) => {
+  const said = /^\d{4,}$/.test(row.published) ? count(row.published) : row.published;
+  return visible(`${said}${row.published_spread ? ` ± ${row.published_spread}` : ""}`, 400);
+};
+
 const ours = (row) => {
   if (row.ours === null || row.ours === undefined) return h("span", { class: "small" }, "–");
   const text = [number(row.ours), " ", h("small", {}, interval(row))];
@@ -40,11 +46,11 @@ start(async (main) => {
       { key: "table", label: "table", value: (row) => row.table },
     ],
     columns: [
-      { key: "measure", label: "Measure", cell: (row) => [visible(row.measure, 120), row.group ? h("small", { class: "under" }, visible(row.group, 80)) : ""] },
+      { key: "measure", label: "Measure", cell: (row) => [visible(row.measure.replaceAll("_", " "), 120), row.group ? h("small", { class: "under" }, visible(row.group, 80)) : ""] },
       { key: "corpus", label: "Corpus", cell: (row) => visible(row.corpus, 60) },
       { key: "model", label: "Model", cell: (row) => visible([row.model, row.attention].filter(Boolean).join(", "), 80) },
       { key: "table", label: "Where", cell: (row) => visible(row.table, 60) },
-      { key: "published", label: "Published", value: (row) => row.published_value, class: "published", cell: (row) => visible(`${row.published}${row.published_spread ? ` ± ${row.published_spread}` : ""}`, 120) },
+      { key: "published", label: "Published", value: (row) => row.published_value, class: "published", cell: published },
       { key: "ours", label: "Ours [95 %]", number: true, cell: ours },
       { key: "status", label: "Status", cell: status },
     ],

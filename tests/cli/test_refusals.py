@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors import SafetensorError
 from tests.cli.test_cli import fails_in_one_line, reviews, run, write_csv
 from tests.support.pretrained import tiny, tokenizer_of
 
@@ -146,6 +147,18 @@ def test_what_the_machine_refuses_is_said(run: Any, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("attentest.store.folder.find_run", refuse)
     fails_in_one_line(run("show", "latest"), f"'/somewhere/x' cannot be used: {os.strerror(number)}.")
+
+
+def test_a_disk_that_is_full_while_weights_are_written_is_said(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("attentest.store.folder.find_run", refuse)
+    fails_in_one_line(run("show", "latest"), "a file cannot be used: No space left on device.")
+
+
+def test_a_seed_that_no_generator_takes_is_refused(run: Any) -> None:
+    fails_in_one_line(run("audit", "--seed", "4611686018427387904"), "4294967295")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -113,9 +114,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
-            where = shown(str(error.filename), 200) if error.filename else "a file"
-            _fail(f"{where} cannot be used: {error.strerror}. Check the path, its permissions and the space there.", 2)
+        if (number := _of_the_machine(error)) is not None:
+            named = getattr(error, "filename", None)
+            where = shown(str(named), 200) if named else "a file"
+            said = f"{where} cannot be used: {os.strerror(number)}"
+            _fail(f"{said}. Check the path, its permissions and the space there.", 2)
         if _ran_out(error):
             _fail("Memory ran out. Examine fewer texts (--limit), choose a smaller model, or give it more memory.", 2)
         if hasattr(error, "format_message"):
@@ -137,6 +140,14 @@ def _ask_again(lost: Any) -> None:
     later = threading.Timer(0.02, signal.raise_signal, (signal.SIGINT,))
     later.daemon = True
     later.start()
+
+
+def _of_the_machine(error: Exception) -> int | None:
+    """What the system refused, by number; safetensors, which writes weights, says it in words."""
+    if isinstance(error, OSError):
+        return error.errno if error.errno in OF_THE_MACHINE else None
+    found = re.search(r"\(os error (\d+)\)", str(error)) if type(error).__name__ == "SafetensorError" else None
+    return int(found[1]) if found and int(found[1]) in OF_THE_MACHINE else None
 
 
 def _ran_out(error: Exception) -> bool:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.conftest import made_up_corpus
 from tests.explorer.pages.conftest import ready
-from tests.explorer.pages.test_access import reach_every_control
+from tests.explorer.pages.test_access import WINDOWS, reach_every_control, serious
 from tests.explorer.pages.test_flow import shown
 from tests.support.pairs import made_up_questions
 from tests.support.pretrained import tiny, tokenizer_of
@@ -41,6 +41,15 @@ def audited(root: Path, **choices: Any) -> str:
     run = describe_run(challenges=("uniform",), **choices)
     execute(run, root)
     return f"/runs/{run.id}"
+
+
+def for_everyone(window: Callable[..., Any], address: str, part: str) -> None:
+    """Nothing serious by axe-core's rules, light, dark and narrow."""
+    for how in WINDOWS.values():
+        page = ready(window(**how), address)
+        page.wait_for_selector(part)
+        assert serious(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
 def typed(page: Any, place: int, value: float) -> list[float]:
@@ -78,6 +87,7 @@ def test_a_translation_is_a_matrix_whose_rows_open(window: Callable[..., Any], a
     assert page.locator(".matrix tr.chosen").count() == 1
     assert max(heights) - min(heights) <= 1
     reach_every_control(page)
+    for_everyone(window, page.url, ".matrix")
     rows.nth(0).get_by_role("button").click()
     page.wait_for_url(f"**/texts/{text['matrix']['rows'][0]}*")
     page.wait_for_selector(".editor .bar")
@@ -99,6 +109,7 @@ def test_a_checkpoint_opens_every_head_and_is_edited_there(
     sites = [head["site"] for layer in grid["layers"] for head in layer["heads"]]
     assert [head.get_attribute("data-site") for head in page.locator(".head").all()] == sites
     reach_every_control(page)
+    for_everyone(window, page.url, ".head")
     page.locator(".head").nth(1).click()
     page.get_by_role("button", name="edit the weights here").click()
     page.get_by_text(f"Read at {sites[1]}").wait_for()

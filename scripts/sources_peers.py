@@ -16,6 +16,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,10 @@ from scripts.sources_study import PROMPT
 from attentest.sources.auditing import CASES, load_language_model
 from attentest.sources.case import open_case
 from attentest.sources.judging.learnt import fit_heads
-from attentest.sources.judging.record import Record
+from attentest.sources.judging.record import Record, examine
 from attentest.sources.methods import METHODS
 from attentest.sources.methods.ablation import drawn_subsets
+from attentest.sources.planting.planted import planted_questions
 from attentest.sources.prompt import SEPARATOR, Prompter
 from attentest.sources.question import Question
 
@@ -100,17 +102,22 @@ class Task(SimpleContextAttributionTask):
 class Peers:
     """The packages, each a function from a record to scores and forward passes."""
 
-    def __init__(self, path: str, dtype: str, train: list[Record], work: Path) -> None:
+    def __init__(self, path: str, dtype: str, work: Path) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.language = load_language_model(path, device="cpu", dtype=dtype)
         self.prompter = Prompter(self.language.tokenizer, PROMPT)
         self.tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left")
         self.model = AutoModelForCausalLM.from_pretrained(path, dtype=getattr(torch, dtype)).eval()
-        self.train, self.work = train, work
+        self.work = work
+        self.train: list[Record] = []
         self._heads: np.ndarray | None = None
         self._estimator: Any = None
         self._inseq: Any = None
+
+    def examined(self, question: Question) -> Record:
+        """What our weights over heads are learnt from: attention, and what happens without each source."""
+        return examine(open_case(self.language, self.prompter, question), [], held_out=0, alternatives=False)
 
     def ours(self, name: str, record: Record) -> tuple[np.ndarray, int]:
         """One of our methods, from the question on."""
@@ -217,6 +224,14 @@ class Peers:
         return scores, passes.done()
 
 
+def others(work: Path, taken: set[str], given: argparse.Namespace) -> list[Question]:
+    """Confirmed questions that nobody is asked about, with the model's answers: to train on."""
+    lines = [json.loads(line) for line in (work / "screened.jsonl").read_text("utf-8").splitlines()]
+    free = [line for line in lines if line["confirmed"] and line["id"] not in taken][: given.train]
+    questions = {question.id: question for question in planted_questions(len(lines), seed=given.seed)}
+    return [replace(questions[line["id"]], answer=line["answer"], planted=None) for line in free]
+
+
 class _Counted:
     """Counts a model's forward passes."""
 
@@ -239,7 +254,9 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--train", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=24)
     parser.add_argument("--inseq", type=float, default=900, help="Seconds of the processor for inseq.")
+    parser.add_argument("--timed", type=int, default=100, help="So many questions are asked again by our methods.")
     parser.add_argument("--dtype", default="bfloat16")
     parser.add_argument("--all", action="store_true", help="Also ContextCite with 32 ablations of its own.")
     given = parser.parse_args()
@@ -248,9 +265,12 @@ def main() -> None:
     (cases,) = (given.work / "audits").glob(f"*/{CASES}")
     records = [Record.from_json(line) for line in cases.read_text("utf-8").splitlines()]
     records = [record for record in records if record.confirmed]
-    asked, train = records[: given.questions], records[given.questions : given.questions + given.train]
-    print(f"{len(asked)} questions, {len(train)} to train on", flush=True)
-    peers = Peers(given.model, given.dtype, train, given.work)
+    asked = records[: given.questions]
+    peers = Peers(given.model, given.dtype, given.work)
+    began = time.process_time()
+    peers.train = [peers.examined(question) for question in others(given.work, {record.id for record in asked}, given)]
+    print(f"{len(asked)} questions, {len(peers.train)} to train on", flush=True)
+    print(f"examined in {time.process_time() - began:.0f} s of the processor", flush=True)
     path = given.work / "peers.jsonl"
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
     done = {(line["id"], line["method"]) for line in lines}
@@ -274,9 +294,9 @@ def main() -> None:
     peers.prepare_at2()
     print(f"AT2 trained in {time.process_time() - began:.0f} s of the processor", flush=True)
     peers.learnt(asked[0])
-    for record in asked:
+    for number, record in enumerate(asked):
         masks = drawn_subsets(record.id, len(record.sources), ABLATIONS, 0)
-        for name in OURS:
+        for name in OURS if number < given.timed else ():
             put(name, record, partial(peers.ours, name, record))
         put("learnt_heads", record, partial(peers.learnt, record))
         put("context-cite (16)", record, partial(peers.context_cite, record, masks))

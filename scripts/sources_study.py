@@ -1,12 +1,13 @@
 """The study behind docs/explanation/sources.md: planted questions that a model answers, screened and audited.
 
-    python scripts/sources_study.py MODEL --to WORK [--confirmed 300] [--most 900] [--whole 96] [--seed 24]
+    python -m scripts.sources_study MODEL --to WORK --part answer    # then --part value, --part alternatives
 
 Questions are answered in batches, in turn, until so many deciding sources are confirmed by exchange; the file
-``screened.jsonl`` has every question that was asked, with its answer. All methods are then put to the first ``whole``
-questions whatever they are, and to the first ``thorough`` confirmed ones, with held-out ablations; what attention says,
-and what happens without each source, is asked of all other confirmed ones, and of those whose answer names the word of
-an injected instruction. A run that was cut short goes on where it was; ``scripts/sources_tables.py`` makes the tables.
+``screened.jsonl`` has every question that was asked, with its answer. ``answer``: all methods explain the whole answer,
+with held-out ablations, of the first ``whole`` questions whatever they are, and of the first ``thorough`` confirmed
+ones. ``value``: what attention says, and what happens without each source, of the planted value alone, in all confirmed
+questions, and of the word of an injected instruction where the answer names it. ``alternatives``: other weights, on the
+``thorough`` ones. A run that was cut short goes on where it was; ``scripts/sources_tables.py`` makes the tables.
 """
 
 from __future__ import annotations
@@ -35,8 +36,13 @@ PROMPT = "{context}\n\nQuestion: {query}\nAnswer in one short sentence."
 LONGEST = 14
 BASELINES = ("shared_words", "last", "random")
 BATCH = 16
-#: What the rest is asked: all that attention says, and what happens without each source.
-LOOKING = (*(name for name in DEFAULT if name.startswith(("attention", "rollout"))), "leave_one_out", *BASELINES)
+#: What is asked of values: all that attention says, and what happens without each source.
+LOOKING = (
+    *(name for name in DEFAULT if name.startswith(("attention", "rollout"))),
+    "knockout",
+    "leave_one_out",
+    *BASELINES,
+)
 
 
 @dataclass(frozen=True)
@@ -126,38 +132,40 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=24)
     parser.add_argument("--dtype", default="bfloat16")
     parser.add_argument("--no-chat", action="store_true")
-    parser.add_argument("--alternatives", action="store_true", help="Only try other weights, on the thorough ones.")
+    parser.add_argument("--part", choices=("answer", "value", "alternatives"), default="answer")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     model = load_language_model(given.model, device="cpu", dtype=given.dtype)
     prompter = Prompter(model.tokenizer, PROMPT, chat=not given.no_chat)
     options = {"confirmed": given.confirmed, "most": given.most, "seed": given.seed}
-    first: list[Question] = []
-    rest: list[Question] = []
-    sure = 0
     pairs = [
         (replace(question, answer=found.answer or None), found)
         for question, found in screened(model, prompter, given.to / "screened.jsonl", **options)
     ]
-    for number, (question, found) in enumerate(pairs):
-        if found.answer and (number < given.whole or found.confirmed or found.followed):
-            early = number < given.whole or (found.confirmed and sure < given.thorough)
-            (first if early else rest).append(question)
-        sure += found.confirmed
-    if given.alternatives:
-        certain = [q for q, found in pairs if found.confirmed][: given.thorough]
+    certain = [question for question, found in pairs if found.confirmed][: given.thorough]
+    shared = {"prompt": PROMPT, "chat": not given.no_chat, "longest": LONGEST, "alternatives": False}
+    if given.part == "answer":
+        early = [q for n, (q, found) in enumerate(pairs) if found.answer and (n < given.whole or q in certain)]
+        print(write_page(audit_sources(model, early, held_out=16, to=given.to / "audits", **shared)))
+    elif given.part == "value":
+        spans = [with_span(question, found) for question, found in pairs if found.confirmed or found.followed]
+        options = {"methods": LOOKING, "held_out": 0, "to": given.to / "values"}
+        print(write_page(audit_sources(model, spans, **options, **shared)))
+    else:
         with (given.to / "alternatives.jsonl").open("w", encoding="utf-8") as file:
             for question in certain:
                 tried = ask_alternatives(open_case(model, prompter, question))
                 file.write(f"{json.dumps({'id': question.id, **asdict(tried)})}\n")
-        return
-    shared = {"prompt": PROMPT, "chat": not given.no_chat, "longest": LONGEST, "to": given.to / "audits"}
-    shared |= {"alternatives": False}
-    for asked, methods, held_out in ((first, DEFAULT, 16), (rest, LOOKING, 0)):
-        print(f"{len(asked)} questions by {len(methods)} methods", flush=True)
-        if asked:
-            print(write_page(audit_sources(model, asked, methods=methods, held_out=held_out, **shared)), flush=True)
+
+
+def with_span(question: Question, found: Screened) -> Question:
+    """The question whose answer is explained where it names the planted value, or the word it was told to say."""
+    assert question.planted is not None
+    assert question.answer is not None
+    word = question.planted.value if found.right else injected_word(question) or ""
+    place = question.answer.lower().index(word.lower())
+    return replace(question, span=question.answer[place : place + len(word)])
 
 
 if __name__ == "__main__":

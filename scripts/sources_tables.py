@@ -35,6 +35,8 @@ from attentest.store.atomic import write_text
 PAGE = Path("docs/explanation/sources.md")
 KINDS = ("fact", "redundant", "contradiction", "injected", "known", "untold")
 CITED = "context-cite (16)"
+#: What is explained is the planted value in the answer, not all of the answer.
+VALUE = ", value"
 QUESTIONS = (
     *("model", "id", "kind", "right", "confirmed", "follows", "status", "deciding", "injected", "drops"),
     *("moved", "layers"),
@@ -46,11 +48,17 @@ Row = Mapping[str, str]
 
 
 def collect(work: Path, name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of the three files, from the records of one model."""
-    found: dict[str, Record] = {}
-    for path in sorted((work / "audits").glob(f"*/{CASES}")):
-        lines = path.read_text("utf-8").splitlines()
-        found |= {record.id: record for record in map(Record.from_json, lines)}
+    """Rows of the three files, from the records of one model; answers and values stand under names of their own."""
+    answers = collected(work, name, "audits")
+    values = collected(work, f"{name}{VALUE}", "values") if (work / "values").exists() else ([], [], [])
+    rows = [row for row in values[0] if row.get("status")]
+    return answers[0] + rows, answers[1] + values[1], answers[2]
+
+
+def collected(work: Path, name: str, part: str) -> tuple[list[dict[str, Any]], ...]:
+    """The rows of one audit."""
+    (path,) = (work / part).glob(f"*/{CASES}")
+    found = {record.id: record for record in map(Record.from_json, path.read_text("utf-8").splitlines())}
     asked = [json.loads(line) for line in (work / "screened.jsonl").read_text("utf-8").splitlines()]
     records = with_learnt([found[each["id"]] for each in asked if each["id"] in found])
     known = {record.id: record for record in records}
@@ -62,7 +70,7 @@ def collect(work: Path, name: str) -> tuple[list[dict[str, Any]], list[dict[str,
         if given.scores
     ]
     peers = []
-    if (work / "peers.jsonl").exists():
+    if part == "audits" and (work / "peers.jsonl").exists():
         for line in (work / "peers.jsonl").read_text("utf-8").splitlines():
             row = json.loads(line)
             about = _scored(known[row["id"]], np.array(row["scores"]), row["passes"])
@@ -204,8 +212,9 @@ def tables(folder: Path) -> dict[str, list[str]]:
         made[f"methods {model}"] = list(_methods(found))
         made[f"layers {model}"] = list(_layers(found))
     found = Tables(folder)
-    made["kinds"] = list(_kinds(found))
-    made["injected"] = list(_injected(found))
+    if f"smollm2{VALUE}" in models:
+        made["kinds"] = list(_kinds(Tables(folder, f"smollm2{VALUE}")))
+        made["injected"] = list(_injected(Tables(folder, f"smollm2{VALUE}")))
     if found.peers:
         made["peers"] = list(_peers(found))
     return made
@@ -302,18 +311,21 @@ def _peers(found: Tables) -> Iterator[str]:
         *("passes", "processor, s", "as good as ContextCite"),
     )
     cited = shares(found.of(CITED, found.peers))
+    cited_rows = {question["id"] for question, _ in found.of(CITED, found.peers)}
     names = dict.fromkeys(row["method"] for row in found.peers)
     for method in sorted(names, key=lambda name: -column(found.of(name, found.peers), "lds").value):
-        pairs = found.of(method, found.peers)
+        timed = found.of(method, found.peers)
+        every = timed if len(timed) == len(cited_rows) else found.of(method)
+        pairs = [(question, row) for question, row in every if question["id"] in cited_rows] or timed
         own = shares(pairs)
         both = [name for name in own if name in cited]
         behind = np.mean([cited[name] - own[name] for name in both])
-        seconds = np.array([float(row["seconds"]) for _, row in pairs])
+        seconds = np.array([float(row["seconds"]) for _, row in timed])
         cells = (
             *(f"{len(pairs)}", printed(hits(pairs), percent=True), printed(bootstrap_mean(list(own.values())))),
             *(printed(column(pairs, "lds")), printed(drops(pairs), digits=1)),
             printed(column(pairs, "drop_two"), digits=1),
-            *(f"{np.mean([float(row['passes']) for _, row in pairs]):.0f}", printed(bootstrap_mean(seconds))),
+            *(f"{np.mean([float(row['passes']) for _, row in timed]):.0f}", printed(bootstrap_mean(seconds))),
             "yes" if behind <= 0.05 else "no",
         )
         yield (
@@ -353,7 +365,8 @@ def main() -> None:
         questions, methods, peers = collect(given.work, given.name)
         for name, fields, rows in (("questions.csv", QUESTIONS, questions), ("methods.csv", METHODS, methods)):
             others = read(given.to, name) if (given.to / name).exists() else []
-            write(given.to / name, fields, [row for row in others if row["model"] != given.name] + rows)
+            kept = [row for row in others if row["model"].removesuffix(VALUE) != given.name]
+            write(given.to / name, fields, kept + rows)
         if peers:
             write(given.to / "peers.csv", PEERS, peers)
         return

@@ -173,6 +173,23 @@ def test_ctrl_c_stops_the_workers_and_reaches_the_caller_alone(tmp_path):
 
 @pytest.mark.slow
 @LINUX
+@pytest.mark.parametrize("delay", [0.1, 0.8])
+def test_ctrl_c_while_workers_import_is_answered_by_the_caller_alone(tmp_path, delay):
+    body = DRIVER.format(sleep=60, root=str(tmp_path)).replace(
+        "Processes(2)", 'print("up", flush=True)\n        Processes(2)'
+    )
+    with driver(tmp_path, body) as interrupted:
+        assert interrupted.stdout.readline() == "up\n"
+        time.sleep(delay)
+        os.killpg(interrupted.pid, signal.SIGINT)
+        _, said = interrupted.communicate(timeout=20)
+    assert interrupted.returncode == -signal.SIGINT
+    assert said.count("Traceback") == said.count("KeyboardInterrupt") == 1
+    assert gone_within(interrupted.pid, 5), processes_in_session(interrupted.pid)
+
+
+@pytest.mark.slow
+@LINUX
 def test_no_worker_outlives_a_study(tmp_path):
     with driver(tmp_path, DRIVER.format(sleep=0, root=str(tmp_path)) + "        sys.stdin.read()\n") as idle:
         for _ in range(6):

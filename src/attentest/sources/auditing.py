@@ -90,6 +90,11 @@ class SourcesAudit:
         }
 
 
+def _named(language: LanguageModel) -> str:
+    """The folder that a model came from, or its class."""
+    return Path(getattr(language.model, "name_or_path", "")).name or type(language.model).__name__
+
+
 def _flat(ruling: Ruling) -> dict[str, Any]:
     judged = ruling.judged
     intervals = {name: list(getattr(judged, name)) for name in ("share", "drop", "drop_two", "lds", "hits", "injected")}
@@ -150,7 +155,7 @@ def audit_sources(
         language.check_length(len(built.ids) + 1, f"Question {question.id or question.question[:60]!r}")
     fields = {
         "model": {"class": type(language.model).__name__, "weights": fingerprint(language.model)},
-        "name": str(model) if isinstance(model, str | Path) else type(language.model).__name__,
+        "name": str(model) if isinstance(model, str | Path) else _named(language),
         "dtype": str(language.model.dtype).removeprefix("torch."),
         "questions": hashlib.sha256("\n".join(map(repr, asked)).encode()).hexdigest(),
         **{"methods": [text_of(method) for method in chosen], "unit": unit, "prompt": prompt, "chat": chat},

@@ -23,11 +23,11 @@ def named(ruling: Ruling) -> str:
     return name_in_words(ruling.judged.method)
 
 
-def between(found: Interval, *, percent: bool = False) -> str:
+def between(found: Interval, *, percent: bool = False, digits: int = 2) -> str:
     """An estimate with its interval; a dash where there is none."""
     if math.isnan(found.value):
         return "—"
-    scale, digits = (100, 0) if percent else (1, 2)
+    scale, digits = (100, 0) if percent else (1, digits)
     value, low, high = (f"{scale * each:.{digits}f}".replace("-", "−") for each in found)
     return value if math.isnan(found.low) else f"{value} [{low}, {high}]"
 

@@ -23,7 +23,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def script(name: str) -> Any:
-    folder = str(ROOT / "scripts")
+    folder = str(ROOT / "scripts" / "limits")
     sys.path.insert(0, folder)
     try:
         return importlib.import_module(name)

@@ -1,7 +1,7 @@
 """The tables and the figure of docs/explanation/limits-of-saliency.md, from the runs of the studies limits*.
 
-    python scripts/limits.py RUNS --to docs/limits     # figures of the runs, then the page
-    python scripts/limits.py --page                    # the page alone, from the committed table
+    python scripts/limits/limits.py RUNS --to docs/limits     # figures of the runs, then the page
+    python scripts/limits/limits.py --page                    # the page alone, from the committed table
 
 ``limits.csv`` has every figure as a mean over seeds with a 95 % interval for which seeds and texts (of edits: pairs)
 are drawn again, and the figure of every seed. The page's tables stand between marks, and are put there.

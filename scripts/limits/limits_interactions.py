@@ -1,4 +1,4 @@
-"""Do words act together? Pairs of words in the models of the study limits, for scripts/limits.py.
+"""Do words act together? Pairs of words in the models of the study limits, for limits.py.
 
 Rules and predictions, written before the run. d of a word or of a pair: what deleting it takes from the margin of the
 predicted class. A pair *interacts* where d of the pair differs from the sum of both by more than a quarter of the

@@ -26,15 +26,12 @@ PAGES = {
     "cited": "/sources/{cited}",
     "question": "/sources/{cited}/questions/1?method=leave_one_out",
     "hostile question": "/sources/{cited}/questions/2",
-    "words of sources": "/sources/{words}/questions/0",
 }
 WINDOWS = {"light": {}, "dark": {"colours": "dark"}, "phone": {"width": 390}}
 
 
 def address(site: Site, page: str) -> str:
-    return site.address + PAGES[page].format(
-        real=site.real.name, hostile=site.hostile.name, cited=site.cited, words=site.words
-    )
+    return site.address + PAGES[page].format(real=site.real.name, hostile=site.hostile.name, cited=site.cited)
 
 
 def serious(page: Any) -> list[tuple[str, list[str]]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.explorer.pages.conftest import Site, quiet, ready
+from tests.explorer.pages.test_access import reach_every_control, serious
 from tests.explorer.sources.made_up_audit import HOSTILE, made_up_record
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -111,6 +112,8 @@ def test_words_of_sources_are_shaded_one_by_one(window: Callable[..., Any], site
     page = ready(window(), f"{site.address}/sources/{site.words}/questions/0")
     assert page.locator(".passages li").count() == 5
     assert len(shades(page)) == 25
+    assert serious(page) == []
+    reach_every_control(page)
     quiet(page, site)
 
 

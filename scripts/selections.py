@@ -22,7 +22,7 @@ import altair as alt
 import numpy as np
 import pyarrow.compute as pc
 
-from attentest.presentation.charts import COLOURS, data_of, styled, svg
+from attentest.presentation.charts import COLOURS, THEME, data_of, styled, svg
 from attentest.statistics.intervals import Interval
 from attentest.statistics.resampling import Sample, difference, interval, means
 from attentest.store.atomic import write_text
@@ -184,7 +184,7 @@ def figure(rows: list[dict[str, Any]]) -> Any:
         panels.append(
             alt.layer(intervals, base.mark_circle(size=50, opacity=1).encode(x), width=260, height=alt.Step(13))
         )
-    return styled(alt.hconcat(*panels, spacing=16))
+    return styled(alt.hconcat(*panels, spacing=16).properties(padding=THEME["padding"] | {"left": 34}))
 
 
 def lines(rows: list[dict[str, Any]]) -> Iterator[str]:

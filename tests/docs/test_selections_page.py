@@ -136,10 +136,17 @@ def test_the_sentences_say_what_the_table_holds(table):
     lei = points(value("sst", "bilstm", "lei", "all − full", "accuracy"))[1:]
     rest = percent(1 - value(movies, "bilstm", masked, masked, "share"))
     told = percent(value("sst", "bilstm", "smuggler", kept, "places_right"))
+    mini = ("sst", "all-MiniLM-L6-v2", masked, masked)
+    mini_lost = f"{100 * (value(*mini[:2], 'none', 'all', 'accuracy') - value(*mini, 'right')):.0f}"
+    mini_by_class = [percent(value(*mini, f"share of {name}")) for name in ("negative", "positive")]
     for said in (
         f"read {shares[0]} and {shares[1]} of the words and are {apart[0]} and {apart[1]} points from",
         f"can do without {rest} of a review's words, at a cost of {lost[movies]} points",
         f"which alone tell {told} of its predictions",
+        f"of MiniLM, on SST, it keeps {percent(value(*mini, 'share'))} of the words, which is no small selection, and "
+        f"loses {mini_lost} points",
+        f"{mini_by_class[0]} where negative and {mini_by_class[1]} where positive, so that places tell "
+        f"{percent(value(*mini, 'places_right'))} of predictions",
         f"lose {lei} points on SST. DiffMask keeps few enough on both, and loses {lost[movies]} points on ERASER",
         f"and {lost['sst']} on SST.",
         f"keep {by_class[0]} of the words of reviews that are predicted negative, and {by_class[1]} where positive "

@@ -102,3 +102,16 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
         some = [float(row["mass"]) for row in pronoun if row["weight"] == weight]
         assert f"{100 * sum(some) / len(some):.1f}" == mass
         assert f"{mass} %" in text
+
+
+def test_what_the_page_says_of_generation_is_what_came_out(rows):
+    page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
+    made = [row for row in rows if row["encoder"].startswith("bigru")]
+    assert not any(row["kind"] == "deceptive" for row in made)
+    hidden = [row for row in made if row["weight"] == "1.0"]
+    assert {row["corpus"] for row in hidden} == {"bigram_flip", "sequence_copy", "sequence_reverse"}
+    for column, ends in (("mass", "falls to {} to {} %"), ("accuracy", "accuracy to {} to {} %")):
+        shares = [100 * float(row[column]) for row in hidden]
+        assert ends.format(f"{min(shares):.0f}", f"{max(shares):.0f}") in page
+    honest = Counter(row["answer_reason"] for row in made if row["kind"] == "honest")
+    assert honest == {"with care": 1, "cannot say": 2}

@@ -41,7 +41,7 @@ def passages(tokenizer: Any, tokens: int, count: int) -> list[str]:
     return made
 
 
-def measured(model: str, tokens: int, count: int, dtype: str) -> dict[str, float]:
+def measured(model: str, tokens: int, count: int, dtype: str, methods: list[str]) -> dict[str, float]:
     """One length, in this process."""
     import torch
 
@@ -60,7 +60,7 @@ def measured(model: str, tokens: int, count: int, dtype: str) -> dict[str, float
     config = language.model.config
     maps = config.num_hidden_layers * config.num_attention_heads * len(case.prompt.ids) ** 2 * 2
     found: dict[str, float] = {"tokens": len(case.prompt.ids), "loaded": loaded, "maps": maps / 2**30}
-    for name in METHODS:
+    for name in methods:
         cpu, wall = time.process_time(), time.perf_counter()
         REGISTRY.parse(name).score(case)
         found[f"{name}, processor s"] = time.process_time() - cpu
@@ -76,15 +76,16 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 4000, 8000])
     parser.add_argument("--sources", type=int, default=4)
     parser.add_argument("--dtype", default="bfloat16")
+    parser.add_argument("--method", nargs="+", default=list(METHODS))
     parser.add_argument("--one", action="store_true", help="This process, as JSON.")
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(measured(given.model, given.tokens[0], given.sources, given.dtype)))
+        print(json.dumps(measured(given.model, given.tokens[0], given.sources, given.dtype, given.method)))
         return
     rows = []
     for tokens in given.tokens:
         command = [sys.executable, "-m", "benchmarks.sources", "--model", given.model, "--tokens", str(tokens)]
-        command += ["--sources", str(given.sources), "--dtype", given.dtype, "--one"]
+        command += ["--sources", str(given.sources), "--dtype", given.dtype, "--one", "--method", *given.method]
         ran = subprocess.run(command, check=True, capture_output=True, text=True)
         rows.append(json.loads(ran.stdout.splitlines()[-1]))
         print(rows[-1], flush=True)

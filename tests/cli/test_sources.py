@@ -44,7 +44,7 @@ def questions(path: Path, *, hostile: str = "") -> Path:
 
 
 def test_questions_become_a_verdict_a_folder_and_a_page(checkpoint: Path, tmp_path: Path) -> None:
-    data = questions(tmp_path / "q.jsonl", hostile="\x1b[31m<script>")
+    data = questions(tmp_path / "q.jsonl", hostile="\x1b[31m\u2028<script>")
     asked = ["sources", "--model", str(checkpoint), "--data", str(data), "--sources-column", "passages"]
     options = [*asked, "--to", str(tmp_path / "out"), "--held-out", "4"]
     ran = CliRunner().invoke(app, options, catch_exceptions=False)

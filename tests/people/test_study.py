@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from tests.report import made_up
 
 from attentest.errors import InputError, StorageError, UnknownName
-from attentest.people import PeopleStudy, find_study, studies_in
+from attentest.people import DESIGNS, PeopleStudy, Plan, find_study, new_study, studies_in
 from attentest.people.answers import Annotator
 from attentest.people.assignment import portions_of
 
@@ -150,3 +152,11 @@ def test_a_page_is_sent_nothing_that_an_annotator_must_not_see(study: PeopleStud
         sent = json.dumps(item.seen())
         assert set(item.seen()) == {"id", "panels", "question", "choices", "prediction", "second"}
         assert not any(word in sent for word in ("original", "permuted", "gold", "truth", item.hidden.text or "kind"))
+
+
+def test_marks_that_end_lines_in_a_text_end_no_item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(made_up, "HOSTILE", ("a\u2028b", "c\x85d", "e\u2029f"))
+    run = made_up.write_run(tmp_path / "made", 12, ("no", "yes"), hostile=True)
+    study = new_study(tmp_path, "lines", (run,), DESIGNS.parse("meaningful"), Plan(items=4, checks=0, gold=0))
+    with PeopleStudy(study.path) as opened:
+        assert list(opened.items) == list(study.items)

@@ -61,3 +61,9 @@ def test_a_pipe_is_no_file_of_questions(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(InputError, match="a pipe or a device"):
         list(read_questions(tmp_path / "pipe.jsonl"))
+
+
+def test_marks_that_end_lines_in_a_text_end_no_question(tmp_path: Path) -> None:
+    row = '{"question": "Where\u2028?", "contexts": ["Here\x85."]}'
+    (tmp_path / "q.jsonl").write_text(f"{row}\r\n{row}\n", encoding="utf-8", newline="")
+    assert [one.question for one in read_questions(tmp_path / "q.jsonl")] == ["Where\u2028?"] * 2

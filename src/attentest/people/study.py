@@ -104,8 +104,9 @@ class PeopleStudy:
     @cached_property
     def items(self) -> dict[str, Item]:
         """All items by id, in the order of the file."""
-        lines = (self.path / ITEMS).read_text("utf-8").splitlines()
-        return {item.id: item for item in (item_from(json.loads(line)) for line in lines)}
+        # Other marks that end a line, as U+2028, may stand in a text.
+        lines = (self.path / ITEMS).read_text("utf-8").split("\n")
+        return {item.id: item for item in (item_from(json.loads(line)) for line in lines if line)}
 
     @cached_property
     def store(self) -> AnswerStore:

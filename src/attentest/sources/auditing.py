@@ -203,7 +203,7 @@ def _examined(case: Case, methods: list[Method], held_out: int, alternatives: bo
 def judged_folder(path: Path) -> SourcesAudit:
     """What a finished audit found, judged from its records."""
     folder = RunFolder(path)
-    lines = folder.verify(CASES).read_text(encoding="utf-8").splitlines()
+    lines = [line for line in folder.verify(CASES).read_text(encoding="utf-8").split("\n") if line]
     records = with_learnt([Record.from_json(line) for line in lines])
     layered = with_layers(records)
     names = list(dict.fromkeys(name for record in records for name in record.given))
@@ -241,7 +241,7 @@ def _unfinished(path: Path) -> dict[str, Record]:
         whole = text[: text.rfind("\n") + 1]
         if whole != text:
             (path / UNFINISHED).write_text(whole, encoding="utf-8")
-        for line in whole.splitlines():
+        for line in filter(None, whole.split("\n")):
             record = Record.from_json(line)
             found[record.id] = record
     return found

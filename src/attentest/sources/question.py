@@ -71,7 +71,7 @@ def read_questions(
 ) -> Iterator[Question]:
     """The questions of a JSON Lines file, row by row; sources are a list of texts, an answer may be there or not."""
     try:
-        lines = bytes_of_given(path, LARGEST).decode("utf-8-sig").splitlines()
+        lines = bytes_of_given(path, LARGEST).decode("utf-8-sig").split("\n")  # U+2028 may stand in a text
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}). Give a JSON Lines file in UTF-8.") from error
     if not any(line.strip() for line in lines):

@@ -163,7 +163,7 @@ def read_study(path: Path) -> Study:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path} is larger than {LARGEST >> 20} MB: that is no study. Name its TOML file.")
         text = bytes_of_given(path, LARGEST).decode("utf-8")
-        if any(line.count(".") > MOST_DOTS and _dots(line) > MOST_DOTS for line in text.splitlines()):
+        if any(line.count(".") > MOST_DOTS and _dots(line) > MOST_DOTS for line in text.split("\n")):
             raise InputError(f"{path}: a key has more than {MOST_DOTS} parts: that is no study's. Write it flat.")
         record = tomllib.loads(text)
     except FileNotFoundError as error:

@@ -124,7 +124,7 @@ def _read(path: Path, columns: Mapping[str, str], items: Mapping[str, Item]) -> 
         if ending == ".json":
             return _label_studio(path, json.loads(_text(path))), 0
         if ending == ".jsonl":
-            lines = [line for line in _text(path).splitlines() if line.strip()]
+            lines = [line for line in _text(path).split("\n") if line.strip()]
             return rows_of(path, [json.loads(line) for line in lines], columns, 1, items)
         if ending == ".parquet":
             return rows_of(path, _parquet(path), columns, 1, items)

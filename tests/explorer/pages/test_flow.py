@@ -12,7 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.explorer.pages.conftest import Site, quiet, ready
+from tests.report.made_up import write_run
 
+from attentest.explorer.server import explorer
+from attentest.explorer.serving import served
 from attentest.measures.divergence import jensen_shannon, total_variation
 from attentest.presentation.calibrated import calibrated
 from attentest.presentation.text import visible_token
@@ -207,6 +210,14 @@ def test_a_hostile_corpus_is_text(window: Callable[..., Any], site: Site) -> Non
         words = page.locator("button.column").all_inner_texts()
         assert [word[:30] for word in words] == [visible_token(token)[:30].strip() for token in text["tokens"]]
         quiet(page, site)
+
+
+def test_a_class_without_end_keeps_the_page_narrow(window: Callable[..., Any], tmp_path: Path) -> None:
+    write_run(tmp_path / "wide", 12, ("W" * 60, "no"))
+    with served(explorer(tmp_path, judging=False)) as at:
+        page = ready(window(width=390), f"{at}/runs/wide")
+        assert "W" * 60 in page.locator(".keys").first.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_words_without_end_and_from_right_to_left(window: Callable[..., Any], site: Site) -> None:

@@ -10,7 +10,7 @@ from attentest.presentation.charts import COLOURS, data_of, styled
 from attentest.registry import name_in_words
 from attentest.statistics.intervals import Interval
 
-LOOKS, CHANGES, NONE = "only looks at attention", "changes something and looks what happens", "asks no model"
+LOOKS, CHANGES, NONE = "only looks at attention", "changes the context", "asks no model"
 KIND = {"shared_words": NONE, "last": NONE, "random": NONE}
 
 
@@ -23,7 +23,7 @@ def figure(methods: dict[str, Interval], layers: list[Interval]) -> Any:
     """Dots with intervals: methods on the left, layers on the right."""
     order = sorted(methods, key=lambda name: -methods[name].value)
     shown = [
-        {"method": name_in_words(name), "kind": kind_of(name), **_percent(methods[name])}
+        {"method": _short(name), "kind": kind_of(name), **_percent(methods[name])}
         for name in order
     ]  # fmt: skip
     base = alt.Chart(data_of(shown)).encode(
@@ -48,6 +48,10 @@ def figure(methods: dict[str, Interval], layers: list[Interval]) -> Any:
     line = chart.mark_line(color=COLOURS[0], point=True).encode(alt.Y("value:Q"))
     right = alt.layer(band, line, width=250, height=18 * len(shown))
     return styled(alt.hconcat(left, right, spacing=24))
+
+
+def _short(name: str) -> str:
+    return name_in_words(name).replace(" (pool ", ", ").replace("value weighted", "by value").removesuffix(")")
 
 
 def _percent(found: Interval) -> dict[str, float]:

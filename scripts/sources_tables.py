@@ -372,7 +372,7 @@ def main() -> None:
         return
     made = tables(given.to)
     write_text(PAGE, with_tables(PAGE.read_text("utf-8"), made))
-    found = Tables(given.to)
+    found = Tables(given.to, f"smollm2{VALUE}")
     every = {method: hits(found.of(method)) for method in found.methods}
     layers = [hits(found.layer(number)) for number in range(1, found.layers + 1)]
     write_text(given.to / "sources.svg", svg(figure(every, layers)))

@@ -7,7 +7,7 @@ STAMPS := .stamps
 INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick check bench campaign docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check reproducible sbom clean
+.PHONY: help audit test quick check bench campaign lowest docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check reproducible sbom clean
 
 STUDY ?= jain_wallace_2019
 CARRY ?= .carry
@@ -54,6 +54,16 @@ test: $(STAMPS)/test ## Run every test
 
 quick: $(STAMPS)/test ## Run the quick tests, for daily work: none that trains for long, no browser, no Ray
 	@$(PYTEST) -m "not (slow or browser or corpora or ray or weights)" $(ARGS)
+
+# The libraries of a few years ago warn of what they will drop: that is theirs to mend.
+lowest: $(STAMPS)/lowest ## Run the quick tests with the lowest allowed versions of every dependency
+	@PYTHONDONTWRITEBYTECODE= $(STAMPS)/oldest/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default \
+	  -m "not (slow or browser or corpora or ray or weights)" $(ARGS)
+
+$(STAMPS)/lowest: pyproject.toml constraints-lowest.txt
+	@mkdir -p $(STAMPS) && test -x $(STAMPS)/oldest/bin/python || $(PYTHON) -m venv $(STAMPS)/oldest
+	@$(STAMPS)/oldest/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints-lowest.txt -e '.[test]'
+	@touch $@
 
 check: $(STAMPS)/dev ## Format, lint, types
 	@$(BIN)/ruff format --check src tests benchmarks scripts docs

@@ -47,7 +47,10 @@ def figure(methods: dict[str, Interval], layers: list[Interval]) -> Any:
     )
     line = chart.mark_line(color=COLOURS[0], point=True).encode(alt.Y("value:Q"))
     right = alt.layer(band, line, width=250, height=18 * len(shown))
-    return styled(alt.hconcat(left, right, spacing=24))
+    # Browsers' letters are wider than the renderer takes them to be.
+    return styled(alt.hconcat(left, right, spacing=24)).properties(
+        padding={"left": 24, "right": 8, "top": 5, "bottom": 5}
+    )
 
 
 def _short(name: str) -> str:

@@ -21,11 +21,11 @@ def test_the_example_is_a_file_to_audit_and_overwrites_none(run: Any, tmp_path: 
     assert "attentest audit --data reviews.csv" in out
     with (tmp_path / "reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert Counter(row["label"] for row in rows) == {"negative": 200, "positive": 200}
+    assert Counter(row["label"] for row in rows) == {"negative": 1500, "positive": 1500}
     corpus = corpus_from_files(tmp_path / "reviews.csv")
     assert not corpus.provenance.notes
     assert not corpus.provenance.left_out
-    made = CORPORA.parse("reviews(train=400, dev=1, test=1)").load()["train"].table["tokens"].to_pylist()
+    made = CORPORA.parse("reviews(train=3000, dev=1, test=1)").load()["train"].table["tokens"].to_pylist()
     found = [tokens for split in corpus.splits.values() for tokens in split.table["tokens"].to_pylist()]
     same = {" ".join(tokens) for tokens in made} & {" ".join(tokens) for tokens in found}
     assert len(same) > 0.95 * len(rows)

@@ -15,7 +15,7 @@ from attentest.printing import echo
 
 __all__ = ["example"]
 
-ROWS = 400
+ROWS = 3000
 #: Tokens that end a sentence, and all that stand without a space after the word before them.
 ENDS = (".", "!", "?")
 GLUED = (*ENDS, ",", ";", ":", "n't", "'s")
@@ -39,7 +39,7 @@ def example(
     for row in corpus["train"].table.to_pylist():
         writer.writerow([_written(row["tokens"]), corpus.classes[row["label"]]])
     write_text(to, out.getvalue())
-    echo(f"{ROWS} reviews, half of them negative, half positive: {to}")
+    echo(f"{ROWS:,} reviews, half of them negative, half positive: {to}")
     echo(f"Next    attentest audit --data {to}")
 
 

@@ -17,6 +17,7 @@ READS = {
     "data/corpora/newsgroups.py": "headers and quotations of mails",
     "data/corpora/treebank.py": "trees in brackets, with their escapes",
     "data/corpora/yelp_hat.py": "HTML that annotators' marks are stored in",
+    "cli/main.py": "the system's error number in a message of safetensors, which gives it nowhere else",
     "cli/look.py": "links of Markdown, which a terminal shows without their addresses",
     "data/files/columns.py": "spellings of column names",
     "data/files/delimited.py": "quoted fields and ends of lines of CSV files",
@@ -32,6 +33,7 @@ READS = {
     "presentation/charts.py": "paths of dots in SVG that the renderer wrote",
     "registry.py": "names of registered classes",
     "store/scores.py": "names of files of scores",
+    "studies/study.py": "dots in the keys of a study file, before it is parsed",
 }
 
 

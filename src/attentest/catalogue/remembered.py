@@ -12,7 +12,8 @@ from typing import Any
 
 import attentest
 from attentest.data.catalog.cache import cache_folder
-from attentest.data.files.unfinished import part_of
+from attentest.errors import StorageError
+from attentest.store.atomic import make_folder, write_text
 
 __all__ = ["KINDS", "extended", "listed"]
 
@@ -63,12 +64,9 @@ def _remember(path: Path) -> dict[str, list[dict[str, Any]]]:
 
     found = {kind: catalogue(kind) for kind in KINDS if kind != "runs"}
     # A list that cannot be kept is made again next time: no reason to stop.
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = part_of(path)
-        with temporary.open("x", encoding="utf-8") as file:
-            json.dump(found, file)
-        temporary.replace(path)
+    with contextlib.suppress(OSError, StorageError):
+        make_folder(path.parent)
+        write_text(path, json.dumps(found))
         for old in sorted(path.parent.glob("*.json"), key=lambda file: -file.stat().st_mtime)[MOST_KEPT:]:
             old.unlink(missing_ok=True)
     return found

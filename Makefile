@@ -24,6 +24,7 @@ $(STAMPS)/venv:
 $(STAMPS)/core: $(STAMPS)/venv pyproject.toml constraints.txt
 	@echo "Installing attentest into $(VENV) (once, a few minutes) …"
 	@$(INSTALL) -e .
+	@$(BIN)/attentest list >/dev/null  # made once, with torch; read without it from then on
 	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/core

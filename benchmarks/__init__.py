@@ -17,3 +17,10 @@ def ended(main: Callable[[], None]) -> None:
     except AttentestError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(
+            f"{error.filename} cannot be used: {error.strerror}. Check the path and its permissions.", file=sys.stderr
+        )
+        sys.exit(2)

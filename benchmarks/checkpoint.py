@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from attentest.data.corpora import CORPORA
+from attentest.errors import AttentestError
 from benchmarks import ended
 
 
@@ -47,13 +48,13 @@ def audited(arguments: list[str]) -> Spent:
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
-            raise SystemExit(said.decode())
+            raise AttentestError(said.decode().strip())
         wall = time.perf_counter() - started
         return Spent(_texts(runs), used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
 
 
 def _texts(runs: str) -> int:
-    return min(pq.read_metadata(path).num_rows for path in Path(runs).glob("*/findings/instances.parquet"))
+    return min(int(pq.read_metadata(path).num_rows) for path in Path(runs).glob("*/findings/instances.parquet"))
 
 
 def cut(corpus: str, words: int, into: Path) -> None:

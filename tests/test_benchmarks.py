@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from benchmarks import ended
 
@@ -14,3 +16,12 @@ def test_what_is_refused_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixtu
     assert left.value.code == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n"), err.startswith("No corpus is called 'nowhere'")) == ("", 1, True)
+
+
+def test_a_file_that_cannot_be_written_is_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        ended(lambda: print((tmp_path / "nowhere" / "out.json").write_text("")))
+    assert left.value.code == 2
+    assert "nowhere/out.json cannot be used: No such file" in capsys.readouterr().err

@@ -279,7 +279,7 @@ def test_a_list_is_quick_once_it_was_made(tmp_path, monkeypatch, run):
     assert {entry["name"] for entry in json.loads(made)["challenges"]} == set(REGISTRIES["challenges"])
     if not extended():
         assert imports_nothing_heavy("list", "--json") == made
-    assert listed("challenges", tmp_path) == catalogue("challenges")
+    assert listed(["challenges"], tmp_path) == {"challenges": catalogue("challenges")}
 
 
 @pytest.mark.parametrize("damage", ["", "{}", "[1]", '{"corpora": 1'])

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import sys
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,23 @@ KINDS = (
 MOST_KEPT = 4
 
 
-def listed(kind: str, runs: Path) -> list[dict[str, Any]]:
-    """Every entry of one kind, as :func:`attentest.catalogue.entries.catalogue` has them."""
-    if kind == "runs" or extended():
-        from attentest.catalogue.entries import catalogue
+def listed(kinds: Iterable[str], runs: Path) -> dict[str, list[dict[str, Any]]]:
+    """Every entry of each kind, as :func:`attentest.catalogue.entries.catalogue` has them."""
+    kinds = tuple(kinds)
+    kept = set() if extended() else set(kinds) - {"runs"}
+    known = _kept() if kept else {}
+    return {kind: _tuples_in(known[kind]) if kind in kept else _asked(kind, runs) for kind in kinds}
 
-        return catalogue(kind, runs)
+
+def _asked(kind: str, runs: Path) -> list[dict[str, Any]]:
+    from attentest.catalogue.entries import catalogue
+
+    return catalogue(kind, runs)
+
+
+def _kept() -> dict[str, list[dict[str, Any]]]:
     path = cache_folder() / "lists" / f"{_state()}.json"
-    known = _read(path) or _remember(path)
-    return [{name: _tuples(value) for name, value in entry.items()} for entry in known[kind]]
+    return _read(path) or _remember(path)
 
 
 def extended() -> bool:
@@ -70,6 +79,10 @@ def _remember(path: Path) -> dict[str, list[dict[str, Any]]]:
         for old in sorted(path.parent.glob("*.json"), key=lambda file: -file.stat().st_mtime)[MOST_KEPT:]:
             old.unlink(missing_ok=True)
     return found
+
+
+def _tuples_in(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: _tuples(value) for name, value in entry.items()} for entry in entries]
 
 
 def _tuples(value: Any) -> Any:

@@ -180,7 +180,7 @@ def list_(
     if kind and kind not in (*KINDS, "models"):
         raise UnknownName("kind of thing", kind, (*KINDS, "models"))
     wanted = PARTS if kind == "models" else (kind,) if kind else KINDS[:-1]
-    found = {each: listed(each, runs) for each in wanted}
+    found = listed(wanted, runs)
     if name:
         known = [entry["name"] for entries in found.values() for entry in entries]
         found = {each: some for each in found if (some := [e for e in found[each] if e["name"] == name])}

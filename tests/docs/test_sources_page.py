@@ -35,7 +35,7 @@ def test_the_files_belong_together() -> None:
         if question["confirmed"] == "1":
             assert question["right"] == "1"
     values = [row for (model, _), row in questions.items() if model == f"smollm2{VALUE}"]
-    assert sum(row["confirmed"] == "1" for row in values) >= 100
+    assert sum(row["confirmed"] == "1" for row in values) >= 300
 
 
 def test_the_first_sentences_say_what_the_files_hold(page: str) -> None:
@@ -51,7 +51,7 @@ def test_the_first_sentences_say_what_the_files_hold(page: str) -> None:
     assert f"finds one for {shown('leave_one_out')}" in flat
     assert f"which ask no model, for {shown('shared_words')}" in flat
     injected = [(values.questions[row["id"]], row) for row in values.rows if values.questions[row["id"]]["injected"]]
-    for method, said in (("attention", "it (12 of 12) or not (11 of 11)"), ("leave_one_out", "(11 of 12 and 0 of 11)")):
+    for method, said in (("attention", "it (40 of 40) or not (23 of 23)"), ("leave_one_out", "(39 of 40 and 0 of 23)")):
         obeyed, other = (
             [
                 row["first"] == q["injected"]

@@ -107,6 +107,28 @@ def test_small_and_accurate_where_the_page_says_so(table):
         assert float(table[(*key, "all − full", "accuracy")]["value"]) > -0.05
 
 
+def test_single_seeds_are_those_of_the_table(table):
+    """Figures of single seeds that the page names: what HardKuma's are on SST, and who loses more than 5 points."""
+    page = " ".join((DOCS / "explanation" / "selections.md").read_text("utf-8").split())
+
+    def seeds(*key: str) -> list[float]:
+        return [float(value) for value in re.findall(r"(-?[\d.]+) \[", table[key]["by_seed"])]
+
+    first, second, third = seeds("sst", "bilstm", "hardkuma", "all", "accuracy")
+    full = seeds("sst", "bilstm", "none", "all", "accuracy")
+    assert f"loses {100 * (full[0] - first):.1f} points with seed 0" in page
+    assert f"whose accuracy is .{1000 * second:.0f} and .{1000 * third:.0f}" in page
+    movies = seeds("eraser_movies", "average", "none", "all", "accuracy")
+    lei = [
+        100 * (b - a) for a, b in zip(seeds("eraser_movies", "average", "lei", "all", "accuracy"), movies, strict=True)
+    ]
+    assert [value > 5 for value in lei] == [False, False, True]
+    assert f"third loses {lei[2]:.1f} points" in page
+    masked = ("eraser_movies", "bilstm", "diffmask", "diffmask", "right")
+    read = seeds("eraser_movies", "bilstm", "none", "all", "accuracy")
+    assert [b - a > 0.05 for a, b in zip(seeds(*masked), read, strict=True)] == [True, False, True]
+
+
 def test_the_sentences_say_what_the_table_holds(table):
     page = " ".join((DOCS / "explanation" / "selections.md").read_text("utf-8").split())
 

@@ -11,8 +11,6 @@ for every question and method, ``peers.csv`` the same for other packages. The pa
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from scripts.sources_figure import figure
+from scripts.sources_files import heading, printed, read, write
+from scripts.sources_places import PLACES, collected_places, places_table
 
 from attentest.presentation.charts import svg
 from attentest.registry import name_in_words
@@ -122,12 +122,6 @@ def _scored(record: Record, scores: np.ndarray, passes: int) -> dict[str, Any]:
     }
 
 
-def read(folder: Path, name: str) -> list[dict[str, str]]:
-    """The rows of one file."""
-    with (folder / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 class Tables:
     """Every figure of the page, from the files."""
 
@@ -195,14 +189,6 @@ def verdict(own: Mapping[str, float], words: Mapping[str, float]) -> str:
     return "supports" if share.low > HIGH and ahead.low > 0 else "mixed"
 
 
-def printed(found: Interval, *, percent: bool = False, digits: int = 2) -> str:
-    """A figure with its interval."""
-    if np.isnan(found.value):
-        return "—"
-    value, low, high = (f"{100 * x:.0f}" if percent else f"{x:.{digits}f}" for x in found)
-    return f"{value} [{low}, {high}]".replace("-", "−")
-
-
 def tables(folder: Path) -> dict[str, list[str]]:
     """The page's tables by name, line by line."""
     made = {"asked": list(_asked(Tables(folder)))}
@@ -217,16 +203,13 @@ def tables(folder: Path) -> dict[str, list[str]]:
         made["injected"] = list(_injected(Tables(folder, f"smollm2{VALUE}")))
     if found.peers:
         made["peers"] = list(_peers(found))
+    if (folder / "weights.csv").exists():
+        made["places"] = list(places_table(folder))
     return made
 
 
-def _heading(first: str, *others: str) -> Iterator[str]:
-    yield "| " + " | ".join((first, *others)) + " |"
-    yield "| --- |" + " --: |" * len(others)
-
-
 def _asked(found: Tables) -> Iterator[str]:
-    yield from _heading(
+    yield from heading(
         *("kind", "asked", "answer names the value", "confirmed by exchange", "examined", "hangs on its sources"),
         *("knew it anyway", "no source mattered"),
     )
@@ -243,7 +226,7 @@ def _asked(found: Tables) -> Iterator[str]:
 
 
 def _methods(found: Tables) -> Iterator[str]:
-    yield from _heading(
+    yield from heading(
         *("method", "questions", "hits, %", "of the largest fall", "fall, nats", "without its first two"),
         *("LDS (questions)", "passes", "verdict"),
     )
@@ -263,7 +246,7 @@ def _methods(found: Tables) -> Iterator[str]:
 
 
 def _layers(found: Tables) -> Iterator[str]:
-    yield from _heading("layer", "hits, %", "of the largest fall", "verdict")
+    yield from heading("layer", "hits, %", "of the largest fall", "verdict")
     words = shares(found.of("shared_words"))
     for number in range(1, found.layers + 1):
         pairs = found.layer(number)
@@ -275,7 +258,7 @@ def _layers(found: Tables) -> Iterator[str]:
 def _kinds(found: Tables) -> Iterator[str]:
     kinds = KINDS[:-1]
     counted = {kind: sum(q["kind"] == kind for q, _ in found.of("attention")) for kind in kinds}
-    yield from _heading("hits, %", *(f"{kind} ({counted[kind]})" for kind in kinds))
+    yield from heading("hits, %", *(f"{kind} ({counted[kind]})" for kind in kinds))
     for method in ("attention", "attention(pool='top')", LEARNT, "leave_one_out", "shared_words"):
         own = (hits([(q, row) for q, row in found.of(method) if q["kind"] == kind]) for kind in kinds)
         yield f"| {name_in_words(method)} | " + " | ".join(printed(each, percent=True) for each in own) + " |"
@@ -286,7 +269,7 @@ def _injected(found: Tables) -> Iterator[str]:
     rows = [(q, row) for q, row in rows if q["injected"]]
     obeyed = len({q["id"] for q, _ in rows if q["follows"] == "1"})
     other = len({q["id"] for q, _ in rows if q["follows"] == "0" and q["confirmed"] == "1"})
-    yield from _heading(
+    yield from heading(
         "puts the instruction's passage first, %",
         f"where it is followed ({obeyed})",
         f"where the fact decides ({other})",
@@ -306,7 +289,7 @@ def _injected(found: Tables) -> Iterator[str]:
 
 
 def _peers(found: Tables) -> Iterator[str]:
-    yield from _heading(
+    yield from heading(
         *("method", "questions", "hits, %", "of the largest fall", "LDS", "fall, nats", "without its first two"),
         *("passes", "processor, s", "as good as ContextCite"),
     )
@@ -329,7 +312,7 @@ def _peers(found: Tables) -> Iterator[str]:
             "yes" if behind <= 0.05 else "no",
         )
         yield (
-            f"| {method if method in (CITED, 'at2', 'inseq') else 'attentest: ' + name_in_words(method)} | "
+            f"| {method if method.startswith(('context-cite', 'at2', 'inseq')) else 'attentest: ' + name_in_words(method)} | "
             + " | ".join(cells)
             + " |"
         )
@@ -341,15 +324,6 @@ def with_tables(page: str, made: Mapping[str, Sequence[str]]) -> str:
         block = f"<!-- {name} -->\n\n" + "\n".join(lines) + f"\n\n<!-- /{name} -->"
         page = re.sub(f"<!-- {name} -->.*?<!-- /{name} -->", lambda _: block, page, flags=re.DOTALL)  # noqa: B023
     return page
-
-
-def write(path: Path, fields: Sequence[str], rows: list[dict[str, Any]]) -> None:
-    """One file."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, out.getvalue())
 
 
 def main() -> None:
@@ -369,6 +343,8 @@ def main() -> None:
             write(given.to / name, fields, kept + rows)
         if peers:
             write(given.to / "peers.csv", PEERS, peers)
+        if (given.work / "weights.jsonl").exists():
+            write(given.to / "weights.csv", PLACES, collected_places(given.work))
         return
     made = tables(given.to)
     write_text(PAGE, with_tables(PAGE.read_text("utf-8"), made))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripts.sources_tables import VALUE, Tables, hits, read, shares, tables, verdict, with_tables
+from scripts.sources_files import read
+from scripts.sources_places import DECIDE, DO, UNSETTLED, ruled, stays_at
+from scripts.sources_tables import VALUE, Tables, hits, shares, tables, verdict, with_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "sources"
@@ -73,3 +75,10 @@ def test_no_way_of_looking_is_supported_as_the_page_says() -> None:
         assert {verdict(shares(found.of(name)), words) for name in looking} <= {"mixed", "against"}
         every = [verdict(shares(found.layer(number)), words) for number in range(1, found.layers + 1)]
         assert "supports" not in every
+
+
+def test_other_weights_do_where_the_page_says() -> None:
+    found = {place: ruled(stays) for place, (stays, _) in stays_at(FOLDER).items()}
+    assert found["layers 21 to 30"] == DECIDE
+    assert found["learnt heads"] == DO
+    assert {place for place, what in found.items() if what == UNSETTLED} == {"all layers", "layer 24"}

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scripts.sources_figure import figure
 from scripts.sources_files import heading, printed, read, write
-from scripts.sources_places import PLACES, collected_places, places_table
+from scripts.sources_weights import PLACES, collected_places, places_table
 
 from attentest.presentation.charts import svg
 from attentest.registry import name_in_words
@@ -35,6 +35,7 @@ from attentest.store.atomic import write_text
 PAGE = Path("docs/explanation/sources.md")
 KINDS = ("fact", "redundant", "contradiction", "injected", "known", "untold")
 CITED = "context-cite (16)"
+PACKAGES = ("context-cite", "at2", "inseq")
 #: What is explained is the planted value in the answer, not all of the answer.
 VALUE = ", value"
 QUESTIONS = (
@@ -312,7 +313,7 @@ def _peers(found: Tables) -> Iterator[str]:
             "yes" if behind <= 0.05 else "no",
         )
         yield (
-            f"| {method if method.startswith(('context-cite', 'at2', 'inseq')) else 'attentest: ' + name_in_words(method)} | "
+            f"| {method if method.startswith(PACKAGES) else 'attentest: ' + name_in_words(method)} | "
             + " | ".join(cells)
             + " |"
         )

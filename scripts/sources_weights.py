@@ -6,36 +6,43 @@ WORK is what scripts/sources_study.py wrote (``--part value``). At every place (
 layer alone, and the tenth of all heads that the learnt combination weighs most) what the value's tokens give to the
 sources is handed out evenly, permuted, or all to one source, and attention to each source is cut. The combination is
 learnt on the other confirmed questions. ``weights.jsonl`` has a line for every question and place; a run that was cut
-short goes on.
+short goes on; ``scripts/sources_tables.py`` makes the page's table of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from scripts.sources_files import heading, printed, read
 from scripts.sources_study import PROMPT, Screened, with_span
 
 from attentest.models.huggingface.attending import Edit
 from attentest.sources.auditing import CASES, load_language_model
 from attentest.sources.case import Case, open_case
-from attentest.sources.judging.alternatives import Alternatives, ask_alternatives
+from attentest.sources.judging.alternatives import FAR, Alternatives, ask_alternatives
 from attentest.sources.judging.learnt import fit_heads
 from attentest.sources.judging.record import Record
 from attentest.sources.language import LanguageModel
 from attentest.sources.methods.knockout import Knockout
 from attentest.sources.planting.planted import planted_questions
 from attentest.sources.prompt import Prompter
+from attentest.statistics.bootstrap import bootstrap_mean
+from attentest.statistics.intervals import Interval, wilson
 
 #: Of all heads, one in so many is where the learnt combination looks.
 PART = 10
 LEARNT = "learnt heads"
+#: ``farthest``: how far the farthest weights lie that were tried and leave the answer as it is; ``first``: the source
+#: whose cut hurts most.
+PLACES = ("id", "place", "uniform", "permuted", "farthest", "first")
+DO, DECIDE, UNSETTLED = "other weights do", "its weights decide", "unsettled"
 
 
 class OnHeads:
@@ -86,6 +93,56 @@ def at_heads(case: Case, chosen: np.ndarray) -> tuple[Alternatives, list[float]]
     found, cut = at(case, 1, len(chosen))
     case.model = model
     return replace(found, shares=(own / max(own.sum(), np.finfo(float).tiny)).tolist()), cut
+
+
+def collected_places(work: Path) -> list[dict[str, Any]]:
+    """A row for every question that was asked at every place."""
+    lines = [json.loads(line) for line in (work / "weights.jsonl").read_text("utf-8").splitlines()]
+    whole = max(sum(line["id"] == each for line in lines) for each in {line["id"] for line in lines})
+    rows = []
+    for line in lines:
+        about = {key: value for key, value in line.items() if key not in ("id", "place", "cut")}
+        found = Alternatives(**about)
+        row = {
+            **{"id": line["id"], "place": line["place"], "uniform": f"{found.uniform:.3f}"},
+            **{"permuted": f"{np.mean(found.permuted):.3f}", "farthest": f"{found.farthest():.3f}"},
+            "first": int(np.argmax(line["cut"])),
+        }
+        if sum(each["id"] == line["id"] for each in lines) == whole:
+            rows.append(row)
+    return rows
+
+
+def ruled(stays: Interval) -> str:
+    """The rule on the page: by how many answers stay under far weights."""
+    return DO if stays.low > 0.5 else DECIDE if stays.high < 0.5 else UNSETTLED
+
+
+def stays_at(folder: Path, model: str = "smollm2, value") -> dict[str, tuple[Interval, list[dict[str, str]]]]:
+    """At every place, how often far weights leave the answer as it is, with the rows; answers that hang on sources."""
+    about = {row["id"]: row for row in read(folder, "questions.csv") if row["model"] == model}
+    rows = [row | about[row["id"]] for row in read(folder, "weights.csv") if about[row["id"]]["status"] == "sources"]
+    found = {}
+    for place in dict.fromkeys(row["place"] for row in rows):
+        own = [row for row in rows if row["place"] == place]
+        found[place] = wilson(sum(float(row["farthest"]) >= FAR for row in own), len(own)), own
+    return found
+
+
+def places_table(folder: Path) -> Iterator[str]:
+    """A line for every place."""
+    yield from heading(
+        *("place", "answers", "fall under even weights, nats", "permuted, nats", "far weights leave it, %"),
+        *("cutting finds the deciding source, %", "what follows"),
+    )
+    for place, (stays, rows) in stays_at(folder).items():
+        hits = sum(row["first"] in row["deciding"].split() for row in rows)
+        cells = (
+            *(str(len(rows)), printed(bootstrap_mean([float(row["uniform"]) for row in rows]))),
+            *(printed(bootstrap_mean([float(row["permuted"]) for row in rows])), printed(stays, percent=True)),
+            *(printed(wilson(hits, len(rows)), percent=True), ruled(stays)),
+        )
+        yield f"| {place} | " + " | ".join(cells) + " |"
 
 
 def main() -> None:

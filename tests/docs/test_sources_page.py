@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from scripts.sources_files import read
-from scripts.sources_places import DECIDE, DO, UNSETTLED, ruled, stays_at
 from scripts.sources_tables import VALUE, Tables, hits, shares, tables, verdict, with_tables
+from scripts.sources_weights import DECIDE, DO, UNSETTLED, ruled, stays_at
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "sources"

@@ -130,3 +130,20 @@ def test_what_another_machine_writes_stays_for_a_day(tmp_path):
     sweep(tmp_path)
     assert young.exists()
     assert not old.exists()
+
+
+def test_parts_of_findings_that_were_finished_go_and_those_of_others_stay(tmp_path):
+    """A process killed after it finished the findings, and before it took their parts away."""
+    folder = RunFolder.create(tmp_path / "run", {"seed": 0}, {})
+    for name in ("uniform", "permutation"):
+        part = folder.path / "findings" / "unfinished" / name / "0-abc.arrow"
+        part.parent.mkdir(parents=True)
+        part.write_bytes(b"rows")
+    (folder.path / "findings" / "uniform.parquet").write_bytes(b"findings")
+    folder.finish("findings/uniform.parquet")
+    with folder.locked():
+        assert [path.name for path in (folder.path / "findings" / "unfinished").iterdir()] == ["permutation"]
+    (folder.path / "findings" / "permutation.parquet").write_bytes(b"findings")
+    folder.finish("findings/permutation.parquet")
+    with folder.locked():
+        assert not (folder.path / "findings" / "unfinished").exists()

@@ -100,10 +100,20 @@ class RunFolder:
             except OSError:
                 say(f"{self.path.name}: another process is computing it; waiting.")
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            sweep(self.path)
+            self._sweep()
             yield
         finally:
             os.close(handle)
+
+    def _sweep(self) -> None:
+        """Take away what a killed process left: files it had begun, and parts of findings that it had finished."""
+        sweep(self.path)
+        parts = self.path / "findings" / "unfinished"
+        with contextlib.suppress(StorageError):  # a damaged record: whoever reads it is told
+            for name in self.challenges if parts.is_dir() else ():
+                shutil.rmtree(parts / name, ignore_errors=True)
+        with contextlib.suppress(OSError):  # it is not there, or an examination goes on from it
+            parts.rmdir()
 
     def finish(self, name: str, **about: Any) -> None:
         """Record that the file ``name`` is whole, with its checksum and anything worth keeping."""

@@ -7,7 +7,7 @@ STAMPS := .stamps
 INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick check bench campaign lowest docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check reproducible sbom clean
+.PHONY: help audit test quick check bench bench-full campaign lowest docs screenshots browser weights format gpu-pack gpu-unpack wheel wheel-check reproducible sbom clean
 
 STUDY ?= jain_wallace_2019
 CARRY ?= .carry
@@ -77,6 +77,9 @@ format: $(STAMPS)/dev ## Format the code
 
 bench: $(STAMPS)/test ## Measure speed beside captum and the papers' literal algorithms
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-full: $(STAMPS)/test ## Measure every row, in five turns, on SST, and keep the figures that the page of speed shows
+	@$(BIN)/python -m benchmarks --full --corpus sst --out docs/explanation/speed.json $(ARGS)
 
 campaign: $(STAMPS)/test ## Try to break what is promised: kills, flipped bits, bad inputs, by the thousand (under an hour)
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns --workers 2 $(ARGS)

@@ -1,0 +1,96 @@
+"""Two ways of doing the same work, in turns: medians, spread, and the most memory held."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import torch
+
+__all__ = ["compared", "machine", "table_of", "write_record"]
+
+#: Seconds after which a call is so long that two turns are enough.
+LONG = 5.0
+
+
+def compared(theirs: Callable[[], object], ours: Callable[[], object], rounds: int) -> dict[str, Any]:
+    """Both in turns, once to warm up and then ``rounds`` times; the ratio is that of the medians."""
+    taken: dict[str, list[float]] = {"theirs": [], "ours": []}
+    peaks: dict[str, float] = {}
+    for turn in range(rounds + 1):
+        for name, work in (("theirs", theirs), ("ours", ours)):
+            _forget_peak()
+            started = time.perf_counter()
+            work()
+            seconds = time.perf_counter() - started
+            peaks[name] = max(peaks.get(name, 0.0), _peak())
+            if turn or seconds > LONG:
+                taken[name].append(seconds)
+        if turn >= 1 and min(map(len, taken.values())) and sum(taken["theirs"]) > 4 * LONG:
+            break
+    row: dict[str, Any] = {name: statistics.median(some) for name, some in taken.items()}
+    row |= {f"{name} spread": [min(some), max(some)] for name, some in taken.items()}
+    row |= {f"{name} peak MiB": round(peak) for name, peak in peaks.items()}
+    each = [slow / fast for slow, fast in zip(taken["theirs"][-len(taken["ours"]) :], taken["ours"], strict=False)]
+    return row | {"ratio": row["theirs"] / row["ours"], "ratio spread": [min(each), max(each)]}
+
+
+def _forget_peak() -> None:
+    """Linux forgets the most memory held when told to; elsewhere the peak is that of the process."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return
+
+
+def _peak() -> float:
+    """Mebibytes."""
+    try:
+        said = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return float("nan")
+    return next((int(line.split()[1]) / 1024 for line in said.splitlines() if line.startswith("VmHWM")), float("nan"))
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on, and when."""
+    return {
+        "date": date.today().isoformat(),
+        "cores": os.cpu_count(),
+        "processor": platform.machine(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def write_record(path: Path, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
+    """As JSON."""
+    path.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+def table_of(record: Mapping[str, Any]) -> str:
+    """The rows as a table in Markdown."""
+    head = "| work | beside | theirs, s | ours, s | times faster | peak MiB, theirs | ours |"
+    lines = [head, "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    for row in record["rows"]:
+        low, high = row["ratio spread"]
+        cells = (
+            *(row["work"], row["beside"], f"{row['theirs']:.3f}", f"{row['ours']:.3f}"),
+            *(f"{row['ratio']:.1f} [{low:.1f}, {high:.1f}]", row["theirs peak MiB"], row["ours peak MiB"]),
+        )
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    import sys
+
+    print(table_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripts.sources_files import read
-from scripts.sources_tables import VALUE, Tables, hits, shares, tables, verdict, with_tables
-from scripts.sources_weights import DECIDE, DO, UNSETTLED, ruled, stays_at
+from scripts.sources.files import read
+from scripts.sources.tables import VALUE, Tables, hits, shares, tables, verdict, with_tables
+from scripts.sources.weights import DECIDE, DO, UNSETTLED, ruled, stays_at
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "sources"

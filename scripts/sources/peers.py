@@ -1,8 +1,8 @@
 """ContextCite, AT2 and inseq from their own packages beside ours: same questions, answers and sources, one process.
 
-    python -m scripts.sources_peers MODEL WORK [--questions 100] [--train 100] [--inseq 900]
+    python -m scripts.sources.peers MODEL WORK [--questions 100] [--train 100] [--inseq 900]
 
-WORK is what scripts/sources_study.py wrote. ``peers.jsonl`` in it gets one line for every question and method: scores,
+WORK is what scripts/sources/study.py wrote. ``peers.jsonl`` in it gets one line for every question and method: scores,
 forward passes and seconds of the processor. It needs context-cite, at2 and inseq, which want other versions than the
 tests do: install them, with attentest, into an environment of their own. A run that was cut short goes on.
 """
@@ -38,7 +38,7 @@ from context_cite import ContextCiter
 from context_cite.context_partitioner import BaseContextPartitioner
 from inseq.commands.attribute_context.attribute_context import attribute_context_with_model
 from inseq.commands.attribute_context.attribute_context_args import AttributeContextArgs
-from scripts.sources_study import PROMPT
+from scripts.sources.study import PROMPT
 
 from attentest.sources.auditing import CASES, load_language_model
 from attentest.sources.case import open_case

@@ -1,7 +1,7 @@
-"""Tables and figure of docs/explanation/sources.md, from what scripts/sources_study.py and sources_peers.py wrote.
+"""Tables and figure of docs/explanation/sources.md, from what scripts/sources/study.py and peers.py wrote.
 
-    python -m scripts.sources_tables collect WORK NAME --to docs/sources    # runs to CSV
-    python -m scripts.sources_tables page --to docs/sources                 # CSV to the page's tables and figure
+    python -m scripts.sources.tables collect WORK NAME --to docs/sources    # runs to CSV
+    python -m scripts.sources.tables page --to docs/sources                 # CSV to the page's tables and figure
 
 ``questions.csv`` has a row for every question that was asked: what was planted, whether an exchange confirms it, the
 fall of the log-probability without each source, and the source that every layer puts first. ``methods.csv`` has a row
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scripts.sources_figure import figure
-from scripts.sources_files import heading, printed, read, write
-from scripts.sources_weights import PLACES, collected_places, places_table
+from scripts.sources.figure import figure
+from scripts.sources.files import heading, printed, read, write
+from scripts.sources.weights import PLACES, collected_places, places_table
 
 from attentest.presentation.charts import svg
 from attentest.registry import name_in_words

@@ -1,6 +1,6 @@
 """A small GPT-2, trained on planted questions until it answers new ones: the second family of the study of sources.
 
-    python -m scripts.sources_small FOLDER [--minutes 10] [--seed 1000]
+    python -m scripts.sources.small FOLDER [--minutes 10] [--seed 1000]
 
 Every word is a token; answers are the planted value and a full stop. It stops where 90 % of 200 new facts are answered,
 or after so many minutes of the processor.
@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 import torch
-from scripts.sources_study import PROMPT
+from scripts.sources.study import PROMPT
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 

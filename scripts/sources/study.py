@@ -1,13 +1,13 @@
 """The study behind docs/explanation/sources.md: planted questions that a model answers, screened and audited.
 
-    python -m scripts.sources_study MODEL --to WORK --part answer    # then --part value, --part alternatives
+    python -m scripts.sources.study MODEL --to WORK --part answer    # then --part value, --part alternatives
 
 Questions are answered in batches, in turn, until so many deciding sources are confirmed by exchange; the file
 ``screened.jsonl`` has every question that was asked, with its answer. ``answer``: all methods explain the whole answer,
 with held-out ablations, of the first ``whole`` questions whatever they are, and of the first ``thorough`` confirmed
 ones. ``value``: what attention says, and what happens without each source, of the planted value alone, in all confirmed
 questions, and of the word of an injected instruction where the answer names it. ``alternatives``: other weights, on the
-``thorough`` ones. A run that was cut short goes on where it was; ``scripts/sources_tables.py`` makes the tables.
+``thorough`` ones. A run that was cut short goes on where it was; ``scripts/sources/tables.py`` makes the tables.
 """
 
 from __future__ import annotations

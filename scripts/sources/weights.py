@@ -1,12 +1,12 @@
 """Other weights at chosen places of a language model: the tests of attention behind docs/explanation/sources.md.
 
-    python -m scripts.sources_weights MODEL WORK [--questions 60]
+    python -m scripts.sources.weights MODEL WORK [--questions 60]
 
-WORK is what scripts/sources_study.py wrote (``--part value``). At every place (all layers, each third of them, each
+WORK is what scripts/sources/study.py wrote (``--part value``). At every place (all layers, each third of them, each
 layer alone, and the tenth of all heads that the learnt combination weighs most) what the value's tokens give to the
 sources is handed out evenly, permuted, or all to one source, and attention to each source is cut. The combination is
 learnt on the other confirmed questions. ``weights.jsonl`` has a line for every question and place; a run that was cut
-short goes on; ``scripts/sources_tables.py`` makes the page's table of it.
+short goes on; ``scripts/sources/tables.py`` makes the page's table of it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from scripts.sources_files import heading, printed, read
-from scripts.sources_study import PROMPT, Screened, with_span
+from scripts.sources.files import heading, printed, read
+from scripts.sources.study import PROMPT, Screened, with_span
 
 from attentest.models.huggingface.attending import Edit
 from attentest.sources.auditing import CASES, load_language_model

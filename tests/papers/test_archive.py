@@ -48,6 +48,13 @@ def test_outcomes_are_those_of_the_runs_to_the_last_digit(cells: Sequence[MadeUp
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
 
 
+def test_an_archive_of_an_archive_is_the_same_to_the_byte(cells: Sequence[MadeUpCell], tmp_path: Path) -> None:
+    write_archive(tmp_path / "a.zip", JAIN, cells)
+    with archived(tmp_path / "a.zip", JAIN) as found:
+        write_archive(tmp_path / "b.zip", JAIN, found)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
 @pytest.mark.slow
 def test_a_paper_with_a_headline_keeps_what_that_reads(tmp_path: Path) -> None:
     own = pairs(tmp_path / "runs", trained=0.35)

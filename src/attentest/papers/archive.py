@@ -69,7 +69,10 @@ def write_archive(path: Path, paper: str, cells: Sequence[Cell]) -> Kept:
                 for name, read in _read_of(evidence, folder):
                     table, packed = _cut(folder, name, read)
                     entry = record["finished"][name]
-                    record["finished"][name] = entry | {"sha256": sha256(packed).hexdigest(), "whole": entry["sha256"]}
+                    # Runs may themselves come from an archive: what was whole then is whole still.
+                    record["finished"][name] = (
+                        {"whole": entry["sha256"]} | entry | {"sha256": sha256(packed).hexdigest()}
+                    )
                     _put(file, f"{folder.path.name}/{name}", packed)
                     files, rows = files + 1, rows + table
                 _put(file, f"{folder.path.name}/run.json", sealed(record).encode())

@@ -125,6 +125,7 @@ def test_without_runs_the_table_that_comes_with_attentest_is_shown_and_named(
         ([JAIN, "--status", "difers"], ["Did you mean 'differs'"]),
         ([JAIN, "--csv", "nowhere/c.csv"], ["nowhere/c.csv"]),
         (["--csv", "c.csv"], ["need a paper"]),
+        ([JAIN, "--onto", "c.csv"], ["There is no file c.csv", "--onto"]),
         (["--table", "2"], ["needs a paper"]),
         ([JAIN, "--bogus"], ["--bogus"]),
     ],

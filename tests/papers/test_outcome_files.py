@@ -11,7 +11,7 @@ from attentest.errors import InputError
 from attentest.papers import PAPERS
 from attentest.papers.claims import load_claims
 from attentest.papers.evidence import in_words
-from attentest.papers.outcome_files import COLUMNS, committed, read_outcomes, row_of, write_outcomes
+from attentest.papers.outcome_files import COLUMNS, committed, completed, read_outcomes, row_of, write_outcomes
 from attentest.papers.outcomes import Outcome, evaluate, rate
 from attentest.studies.study import read_study
 
@@ -69,6 +69,17 @@ def test_a_table_that_was_altered_is_named(outcomes: list[Outcome], tmp_path: Pa
     with pytest.raises(InputError) as caught:
         read_outcomes(change(path.read_text("utf-8")), "outcomes.csv", load_claims(JAIN))
     assert said in str(caught.value)
+
+
+def test_claims_that_no_run_answers_stay_as_an_earlier_table_has_them(tmp_path: Path) -> None:
+    before = evaluate(JAIN, [cell(tmp_path / "before", tau=0.1), cell(tmp_path / "before", corpus="20news", tau=0.1)])
+    after = evaluate(JAIN, [cell(tmp_path / "after", tau=0.4)])
+    found = completed(after, before)
+    assert [one.claim for one in found] == [one.claim for one in after]
+    assert [one for one in found if one.claim.corpus == "SST"] == [one for one in after if one.claim.corpus == "SST"]
+    others = [one for one in before if one.claim.corpus == "20 Newsgroups"]
+    assert any(one.settled for one in others)
+    assert [one for one in found if one.claim.corpus == "20 Newsgroups"] == others
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -44,6 +44,10 @@ def claims(
     from_file: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Compute from such a file, in place of runs.")
     ] = None,
+    onto: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A table that --csv wrote: claims without a run here stay as it has them."),
+    ] = None,
     runs: o.Runs = o.DEFAULT_RUNS,
     as_json: o.Json = False,
 ) -> None:
@@ -57,9 +61,9 @@ def claims(
         for flag, given in (("--table", table), ("--corpus", corpus), ("--status", status)):
             if given:
                 raise InputError(f"{flag} needs a paper: attentest claims PAPER {flag} ….")
-        if csv or page or as_json or keep or from_file:
+        if csv or page or as_json or keep or from_file or onto:
             raise InputError(
-                "--csv, --page, --keep, --from and --json need a paper: attentest claims PAPER --csv FILE."
+                "--csv, --page, --keep, --from, --onto and --json need a paper: attentest claims PAPER --csv FILE."
             )
         _print_papers(runs)
         return
@@ -71,6 +75,7 @@ def claims(
         paper,
         runs,
         kept=from_file,
+        onto=onto,
         table=table,
         corpora=tuple(corpus or ()),
         status=status,
@@ -93,11 +98,12 @@ def print_claims(
     page: Path | None = None,
     as_json: bool = False,
     kept: Path | None = None,
+    onto: Path | None = None,
 ) -> None:
     """Print (and write) a paper's outcomes, those that are asked for, from runs or from what was ``kept`` of them."""
     from attentest.papers.claims import load_claims
     from attentest.papers.headline import write_headline
-    from attentest.papers.outcome_files import row_of, write_outcomes
+    from attentest.papers.outcome_files import completed, read_outcomes, row_of, write_outcomes
     from attentest.report.claims.headline import HeadlineView, headline_table
     from attentest.report.claims.tables import claims_table
     from attentest.report.claims.view import View
@@ -105,6 +111,11 @@ def print_claims(
     loaded = load_claims(paper)
     wanted = _chosen(loaded, table, corpora, status)
     outcomes, came_from, found = _from_archive(paper, kept) if kept is not None else _from_runs(paper, runs)
+    if onto is not None:
+        if not onto.is_file():
+            raise InputError(f"There is no file {onto}: --onto names a table that attentest claims PAPER --csv wrote.")
+        outcomes = completed(outcomes, read_outcomes(onto.read_text("utf-8"), str(onto), loaded))
+        came_from += f"; the rest as {onto} has it"
     outcomes = [outcome for outcome in outcomes if wanted(outcome)]
     view = View(loaded, outcomes)
     first = HeadlineView.of(found, (outcome.claim.key for outcome in outcomes))

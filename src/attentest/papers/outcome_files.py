@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from attentest.errors import InputError, suggestion
@@ -15,7 +15,7 @@ from attentest.papers.outcomes import Outcome
 from attentest.papers.settling import STATUSES
 from attentest.store.atomic import write_text
 
-__all__ = ["COLUMNS", "REPRODUCED", "committed", "read_outcomes", "row_of", "write_outcomes"]
+__all__ = ["COLUMNS", "REPRODUCED", "committed", "completed", "read_outcomes", "row_of", "write_outcomes"]
 
 #: What tells claims apart.
 _NAMES = ("kind", "paper", "table", "corpus", "model", "attention", "measure", "group", "source")
@@ -74,6 +74,12 @@ def read_outcomes(text: str, file: str, claims: Claims) -> list[Outcome]:
             )
         found.append(_outcome(row, claim, where))
     return found
+
+
+def completed(outcomes: Sequence[Outcome], earlier: Iterable[Outcome]) -> list[Outcome]:
+    """These outcomes; those of claims that no run answers as an earlier table has them, whose runs are elsewhere."""
+    before = {outcome.claim.key: outcome for outcome in earlier if outcome.settled}
+    return [one if one.settled else before.get(one.claim.key, one) for one in outcomes]
 
 
 def committed(name: str) -> list[Outcome] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from attentest.data.vocabulary import Vocabulary  # noqa: E402
 from attentest.models.networks.classifier import Architecture, Classifier  # noqa: E402
 from attentest.progress import Silent  # noqa: E402
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in its background
 torch.set_num_threads(1)
 threadpool_limits(1, "blas")  # NumPy's
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what is loaded later, here and in processes that tests start

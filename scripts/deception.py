@@ -87,9 +87,14 @@ def confusion(rows: list[Row]) -> list[str]:
     for row in rows:
         counts[row["corpus"], row["encoder"], row["kind"]][row["answer_reason"]] += 1
     lines = [f"| corpus | model | kind | models | {' | '.join(ANSWERS)} |", "| --- | --- | --- |" + " ---: |" * 5]
-    for (corpus, encoder, kind), answers in sorted(counts.items()):
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for (_, _, kind), answers in counts.items():
+        sums[kind] += answers
+    for kind, answers in sorted(sums.items()):
+        counts["**all**", "", kind] = answers
+    for (corpus, encoder, kind), answers in sorted(counts.items(), key=lambda one: (not one[0][1], one[0])):
         cells = (str(answers[answer]) for answer in ANSWERS)
-        lines.append(f"| {corpus} | {encoder} | {kind} | {sum(answers.values())} | {' | '.join(cells)} |")
+        lines.append(f"| {corpus} | {encoder} | {kind} | {answers.total()} | {' | '.join(cells)} |")
     return lines
 
 

@@ -51,9 +51,10 @@ def test_the_confusion_table_counts_every_model_once(rows, tables):
     counts: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for row in rows:
         counts[row["corpus"], row["encoder"], row["kind"]][row["answer_reason"]] += 1
+        counts["**all**", "", row["kind"]][row["answer_reason"]] += 1
     shown = {tuple(cells[:3]): [int(cell) for cell in cells[3:]] for cells in tables["kind"]}
     assert shown == {key: [found.total(), *(found[a] for a in ANSWERS)] for key, found in counts.items()}
-    assert sum(cells[0] for cells in shown.values()) == len(rows)
+    assert sum(shown["**all**", "", kind][0] for kind in ("deceptive", "honest", "neither")) == len(rows)
 
 
 def test_means_are_those_of_the_models(rows, tables):
@@ -89,15 +90,19 @@ def test_the_papers_figures_beside_ours_are_those_that_were_recalled(tables):
 
 
 def test_what_the_page_begins_with_is_what_came_out(rows):
-    text = (FOLDER / "page.md").read_text("utf-8").partition("\n![")[0]
-    pronoun = [row for row in rows if row["corpus"] == "deceptive_pronoun" and row["encoder"] == "bilstm(hidden=64)"]
-    deceptive = [row for row in pronoun if row["kind"] == "deceptive"]
+    text = " ".join((FOLDER / "page.md").read_text("utf-8").partition("\n![")[0].split())
+    deceptive = [row for row in rows if row["kind"] == "deceptive"]
     caught = sum(row["answer_reason"] == "no" for row in deceptive)
-    assert f"{caught} of these {len(deceptive)} deceptive models" in text
-    assert len({row["seed"] for row in deceptive}) >= 5
-    assert not any(row["answer_reason"] == "no" for row in rows if row["kind"] == "honest")
-    alone = [row for row in rows if row["encoder"] == "none" or row["corpus"] == "deceptive_sst_wiki"]
+    assert f"*no* of {caught} of {len(deceptive)} deceptive models" in text
+    honest = [row for row in rows if row["kind"] == "honest"]
+    assert f"*no* of none of {len(honest)} honest twins" in text
+    assert not any(row["answer_reason"] == "no" for row in honest)
+    spoken = sum(row["answer_reason"] != "cannot say" for row in honest)
+    assert f"*cannot say* of {len(honest) - spoken}" in text
+    alone = [row for row in rows if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
     assert not any(row["kind"] == "deceptive" for row in alone)
+    pronoun = [row for row in rows if row["corpus"] == "deceptive_pronoun" and row["encoder"] == "bilstm(hidden=64)"]
+    assert len({row["seed"] for row in pronoun if row["kind"] == "deceptive"}) >= 5
     for weight, mass in (("0.0", "96.6"), ("0.1", "1.5"), ("1.0", "0.0")):
         some = [float(row["mass"]) for row in pronoun if row["weight"] == weight]
         assert f"{100 * sum(some) / len(some):.1f}" == mass
@@ -106,7 +111,7 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
 
 def test_what_the_page_says_of_generation_is_what_came_out(rows):
     page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
-    made = [row for row in rows if row["encoder"].startswith("bigru")]
+    made = [row for row in rows if row["encoder"] == "bigru(hidden=64)"]
     assert not any(row["kind"] == "deceptive" for row in made)
     hidden = [row for row in made if row["weight"] == "1.0"]
     assert {row["corpus"] for row in hidden} == {"bigram_flip", "sequence_copy", "sequence_reverse"}
@@ -114,4 +119,5 @@ def test_what_the_page_says_of_generation_is_what_came_out(rows):
         shares = [100 * float(row[column]) for row in hidden]
         assert ends.format(f"{min(shares):.0f}", f"{max(shares):.0f}") in page
     honest = Counter(row["answer_reason"] for row in made if row["kind"] == "honest")
-    assert honest == {"with care": 1, "cannot say": 2}
+    assert set(honest) == {"with care", "cannot say"}
+    assert f"Of {honest.total()} honest ones it says *with care* {honest['with care']} times" in page

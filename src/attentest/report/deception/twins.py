@@ -35,6 +35,7 @@ class Twin:
     """One audited model."""
 
     corpus: str
+    #: Its encoder, or the checkpoint that was fine-tuned.
     encoder: str
     attention: str
     #: λ; 0: trained without the penalty.
@@ -60,7 +61,7 @@ class Twin:
         found = {name: _asked(folder, name) for name in ("instances", "rationale", "exchange")}
         return cls(
             fields["corpus"]["name"],
-            fields["model"]["encoder"],
+            str(fields["model"].get("fine_tuned") or fields["model"]["encoder"]),
             fields["model"]["attention"],
             *_penalty(fields),
             fields["seed"],

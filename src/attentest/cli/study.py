@@ -173,12 +173,14 @@ def reproduce(
     """Reproduce a paper's experiments and compare its published figures with ours.
 
     What was computed before is not computed again. A figure got from other data or vectors than the paper's is marked.
+    Without --corpus, corpora that are not on this machine are left out, each with a line that says how to get it.
     """
     from attentest.cli.claims import print_claims, reproducible
 
     whole = reproducible(paper, table)
     terminal = Terminal(quiet=work.quiet)
-    studies = [narrowed(study, replace(part, corpus=named)) for study, named in with_corpora(whole, part.corpus or [])]
+    chosen = with_corpora(whole, part.corpus or []) if part.corpus else at_hand(whole, terminal)
+    studies = [narrowed(study, replace(part, corpus=named)) for study, named in chosen]
     if work.dry_run:
         for study in studies:
             show_plan(study, work.runs, work.workers, terminal)
@@ -208,26 +210,47 @@ def find_study(text: str) -> Study:
 
 
 def with_corpora(studies: list[Study], corpora: list[str]) -> list[tuple[Study, list[str]]]:
-    """The studies that have some of these corpora, each with its own; all of them where none is named.
+    """The studies that have some of these corpora, each with its own.
 
     A corpus that no study has stays with the first, which refuses it in its own words.
     """
 
     def holds(study: Study, corpus: str) -> bool:
-        present = study.grid.get("corpus", (study.run.get("corpus", "reviews"),))
-        return any(corpus in (str(text), str(text).partition("(")[0]) for text in present)
+        return any(corpus in (text, text.partition("(")[0]) for text in corpora_of(study))
 
-    if not corpora:
-        return [(study, []) for study in studies]
     chosen = {number: [c for c in corpora if holds(study, c)] for number, study in enumerate(studies)}
     chosen[0] += [c for c in corpora if not any(holds(study, c) for study in studies)]
     return [(studies[number], named) for number, named in chosen.items() if named]
 
 
+def at_hand(studies: list[Study], terminal: Terminal) -> list[tuple[Study, list[str]]]:
+    """The studies with those of their corpora that are on this machine; a line for each of the others."""
+    from attentest.data.files.presence import check_presence
+
+    absent: dict[str, str] = {}
+    for corpus in dict.fromkeys(corpus for study in studies for corpus in corpora_of(study)):
+        try:
+            check_presence(corpus, None)
+        except InputError as error:
+            absent[corpus] = str(error)
+    found = [(study, [c for c in corpora_of(study) if c not in absent]) for study in studies]
+    if not any(here for _, here in found):
+        raise InputError(f"None of its corpora is on this machine. {next(iter(absent.values()), '')}".rstrip())
+    for problem in absent.values():
+        terminal.say(f"Left out {problem}")
+    # A study of one corpus has no axis to cut; all corpora of one are as good as none named.
+    return [(study, here if len(here) < len(corpora_of(study)) else []) for study, here in found if here]
+
+
+def corpora_of(study: Study) -> list[str]:
+    """The corpora of a study, as its file writes them."""
+    return [str(corpus) for corpus in study.grid.get("corpus", (study.run.get("corpus", "reviews"),))]
+
+
 def narrowed(study: Study, part: Part) -> Study:
     """The study as the command line asks for it."""
     chosen: list[str] = []
-    present = [str(c) for c in study.grid.get("corpus", (study.run.get("corpus", "reviews"),))]
+    present = corpora_of(study)
     for corpus in part.corpus or []:
         like = [text for text in present if text == corpus or text.partition("(")[0] == corpus]
         chosen += like or [corpus]

@@ -86,6 +86,47 @@ def test_cells_whose_corpus_is_not_here_are_said_and_the_code_is_2(typed, tmp_pa
     assert "attentest corpora get sst" in " ".join(err.split())
 
 
+def test_a_corpus_to_get_for_oneself_is_in_the_study_of_its_paper_and_says_where_it_comes_from(
+    typed, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "none"))
+    for paper, corpus, source in (
+        ("jain_wallace_2019", "cnn", "corpora get cnn --from DIR', DIR with its files from https://cs.nyu.edu"),
+        ("jain_wallace_2019", "adr", "corpora get adr"),
+        ("jain_wallace_2019", "mimic_anemia", "from https://physionet.org"),
+        ("serrano_smith_2019", "yahoo", "corpora get yahoo"),
+        ("serrano_smith_2019", "amazon", "corpora get amazon"),
+        ("vashishth_2019", "multinli", "corpora get multinli"),
+        ("vashishth_2019", "yelp", "corpora get yelp"),
+        ("vashishth_2019", "news_commentary", "corpora get news_commentary"),
+        ("vashishth_2019", "wmt_ende", "corpora get wmt_ende --from DIR"),
+    ):
+        code, _, err = typed("reproduce", paper, "--corpus", corpus, "--seeds", "1")
+        assert code == 2, (corpus, err)
+        assert f"Corpus '{corpus}' is not on this machine" in " ".join(err.split()), err
+        assert source in " ".join(err.split()), err
+
+
+def test_without_a_name_corpora_that_are_not_here_are_left_out_with_a_line_each(typed, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTENTEST_DATA", str(tmp_path / "none"))
+    code, _, err = typed("reproduce", "jain_wallace_2019", "--dry-run")
+    assert (code, err.count("is on this machine")) == (2, 1)
+    from attentest.cli.study import at_hand
+    from attentest.cli.terminal import Terminal
+    from attentest.data.files import presence
+    from attentest.errors import InputError
+
+    def check(corpus, data):
+        if corpus != "sst":
+            raise InputError(f"{corpus} is not here.")
+
+    monkeypatch.setattr(presence, "check_presence", check)
+    from attentest.cli.claims import reproducible
+
+    found = at_hand(reproducible("jain_wallace_2019"), Terminal())
+    assert [(study.name, named) for study, named in found] == [("jain_wallace_2019", ["sst"])]
+
+
 def test_a_failed_cell_gives_code_1_and_says_how_to_try_again(typed, tmp_path):
     (tmp_path / "v.txt").write_text("good 1 2 3\n")
     (tmp_path / "fails.toml").write_text(TINY.replace("[grid]", 'vectors = "v.txt"\n[grid]'))

@@ -291,4 +291,5 @@ def test_a_contrast_has_the_value_of_its_means_and_an_interval_around_it() -> No
 
 def test_the_paper_has_a_study_for_texts_and_one_for_translation() -> None:
     names = [read_study(path).name for path in PAPERS[VASHISHTH].studies()]
-    assert names == [VASHISHTH, "vashishth_transformers", "vashishth_translation"]
+    owned = ["vashishth_owned", "vashishth_owned_translation"]
+    assert names == [VASHISHTH, *owned, "vashishth_transformers", "vashishth_translation"]

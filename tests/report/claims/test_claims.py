@@ -54,7 +54,7 @@ def test_the_terminal_shows_every_compared_claim_in_any_width(view: View, width:
         shown = flat.count(f"{mark[0]} {status}")
         assert shown == sum(outcome.status == status for outcome in view.outcomes if outcome.settled)
     assert "no pretrained vectors instead of fastText vectors of Simple English Wikipedia" in flat
-    assert "the stories and questions of CNN are not at hand" in flat
+    assert "CNN's articles and questions are not on this machine" in flat
 
 
 def test_the_terminal_says_both_rates_and_never_mixes_them(view: View) -> None:

@@ -59,9 +59,11 @@ class RowsOnDisk(Rows):
         here = ", ".join(self.files)
         what = f"has no split {split!r} on this machine" if here else "is not on this machine"
         named = f"{declared.folder or declared.name}/{split}{ENDING}"
+        get = f"'attentest corpora get {declared.name}"
+        how = f"{get}'" if declared.sources else f"{get} --from DIR', DIR with its files from {declared.homepage}"
         return InputError(
             f"Corpus {declared.name!r} {what}: {self.path(split)} does not exist"
-            f"{f' (there: {here})' if here else ''}. Run 'attentest corpora get {declared.name}', "
+            f"{f' (there: {here})' if here else ''}. Run {how}, "
             f"or set ATTENTEST_DATA to the folder that holds {named}."
         )
 

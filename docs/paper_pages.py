@@ -35,13 +35,11 @@ def _page(citation: str, view: View) -> Iterator[str]:
     yield f"# {citation}: published and ours"
     settled = [outcome for outcome in view.outcomes if outcome.settled]
     made = sorted({f"{o.device}, torch {o.torch}" for o in settled if o.device})
-    wider = view.claims.rules.settled_by == "wider"
-    over = f"seeds and texts{', those of directions no narrower than Student’s t over seeds' if wider else ''}"
     yield (
         f"Measured with attentest {settled[0].attentest if settled else ''} on {'; '.join(made)}. "
         "✓ agrees, ✗ differs, ? not settled; "
         "≠ marks what was not measured like for like (other texts, vectors or settings than the paper's; see "
-        f"`attentest claims` for the difference in words). Intervals are over {over}. Figures that the authors "
+        f"`attentest claims` for the difference in words). {view.intervals} Figures that the authors "
         "only released, and those we have none for, are in the CSV file and in `attentest claims --all`."
     )
     yield "## Directions"
@@ -53,7 +51,10 @@ def _page(citation: str, view: View) -> Iterator[str]:
     )
     for table in tables:
         yield f"## {table}"
-        rows = [_figure(o, view) for o in settled if isinstance(o.claim, Claim) and o.claim.table == table]
+        here = [o for o in settled if o.claim.table == table and isinstance(o.claim, Claim)]
+        for line in view.of_table(here):
+            yield f"{line[0].upper()}{line[1:]}."
+        rows = [_figure(o, view) for o in here]
         yield _table(("corpus", "model", "measure", "published", "ours", "seeds", ""), rows)
 
 

@@ -45,7 +45,7 @@ def test_a_row_says_everything_to_four_digits(outcomes: list[Outcome], tmp_path:
     row = next(r for r in rows if r["measure"] == "tau_gradient" and r["table"] == "Table 2" and r["group"] == "0")
     assert row["kind"] == "figure"
     assert (row["published"], row["published_spread"], row["ours"]) == ("0.40", "0.21", "0.4")
-    assert (row["seeds"], row["like_for_like"], row["status"]) == ("0 1", "yes", "agrees")
+    assert (row["seeds"], row["like_for_like"], row["status"]) == ("0 1", "yes", "unsettled")
     assert len(row["run_ids"].split()) == 2
     assert row["runs"] == "sst, bilstm, additive, preset released, vectors wiki.simple.vec"
     assert (row["attentest"], row["torch"], row["device"]) == ("0.1.0", "2.13.0", "cpu (x86_64)")

@@ -266,6 +266,17 @@ def both(tmp_path: Path, bilstm: float, average: float, **choices: Any) -> list[
     ]
 
 
+def test_a_figure_s_interval_is_no_narrower_than_student_s_over_its_seeds(tmp_path: Path) -> None:
+    taus = (0.30, 0.40, 0.50)
+    found = figure(evaluate(JAIN, [cell(tmp_path, seed=s, tau=tau) for s, tau in enumerate(taus)]), "tau_gradient", "0")
+    half = 4.302653 * 0.1 / 3**0.5  # the 97.5 % quantile of t with two degrees of freedom
+    assert found.low == pytest.approx(0.4 - half, abs=1e-6)
+    assert found.high == pytest.approx(0.4 + half, abs=1e-6)
+    assert found.status == "unsettled"  # published .40, but seeds differ too much to say
+    one = figure(evaluate(JAIN, [cell(tmp_path / "one", tau=0.4)]), "tau_gradient", "0")
+    assert one.high - one.low < 0.1  # over texts alone: one seed says nothing of others
+
+
 @pytest.mark.parametrize(("average", "status"), [(0.6, "agrees"), (0.2, "differs"), (0.36, "unsettled")])
 def test_a_direction_is_settled_by_its_whole_interval(tmp_path: Path, average: float, status: str) -> None:
     found = direction(evaluate(JAIN, both(tmp_path, 0.36, average)), "average agrees more than BiLSTM")

@@ -10,6 +10,7 @@ from attentest.papers.matching import Match, best, challenge_difference
 from attentest.papers.rules import Rules, Side
 from attentest.statistics.intervals import Interval
 from attentest.statistics.resampling import Sample, interval
+from attentest.statistics.seeds import wider
 
 __all__ = ["Finder", "Found"]
 
@@ -62,6 +63,7 @@ class Finder:
             which = ", ".join(f"{column} {value!r}" for column, value in rule.where.items())
             return f"its runs have no {rule.challenge} of {which}" if which else "no text of this group could be judged"
         own = interval(sample, " | ".join((*group.run_ids, side.measure, side.group)))
+        own = wider(own, [(1.0, tuple(map(float, sample.per_seed)))])
         # A scale below zero turns what is lost into a change, and the ends of its interval around.
         ends = sorted((own.low * rule.scale, own.high * rule.scale))
         scaled = Interval(own.value * rule.scale, *ends)

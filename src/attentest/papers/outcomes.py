@@ -16,7 +16,7 @@ from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameR
 from attentest.papers.settling import Chance, Status, by_chance, of_direction, of_figure
 from attentest.statistics.intervals import Interval
 from attentest.statistics.resampling import contrast, difference, rescaled
-from attentest.statistics.seeds import half_width
+from attentest.statistics.seeds import wider
 
 __all__ = ["Outcome", "Rate", "chance", "evaluate", "rate"]
 
@@ -194,7 +194,7 @@ class _Judge:
             also = f"{_figure(left.interval.value)} against {_figure(right.interval.value)}"
             match = _both(left.match, right.match)
             judged, not_judged = min(judged, right.sample.judged), max(not_judged, right.sample.not_judged)
-        return _directed(claim, match, self._wider(gap, parts), also, judged, not_judged)
+        return _directed(claim, match, wider(gap, parts), also, judged, not_judged)
 
     def _between(self, claim: Direction, left: Side, right: Side | None) -> Outcome:
         """A conclusion about corpora: figures averaged over those of each side that have runs."""
@@ -229,7 +229,7 @@ class _Judge:
             (sign / len(side), one.per_seed) for sign, side in zip((1.0, -1.0), sides, strict=True) for one in side
         ]
         match, also = Match(cells, tuple(words)), " against ".join(named)
-        return _directed(claim, match, self._wider(gap, parts), also, judged, not_judged, "; ".join(few))
+        return _directed(claim, match, wider(gap, parts), also, judged, not_judged, "; ".join(few))
 
     def _few(self, found: Mapping[str, Found | str], there: Mapping[str, Found]) -> list[str]:
         """What a family stands on, where that is too little to settle a conclusion; a sole corpus is all there is."""
@@ -245,15 +245,6 @@ class _Judge:
             f"stands on {' and '.join(there)}{' alone' if len(there) == 1 else ''} (texts by seed: {'; '.join(each)}), "
             f"where {rule.corpora} corpora of a family with {rule.texts} texts in every seed are asked for"
         ]
-
-    def _wider(self, gap: Interval, parts: _Parts) -> Interval:
-        """The interval that settles a direction: where the rules ask for it, no narrower than Student's over seeds."""
-        half = half_width(parts) if self.rules.settled_by == "wider" else math.nan
-        if math.isnan(half):
-            return gap
-        return Interval(
-            gap.value, float(np.minimum(gap.low, gap.value - half)), float(np.maximum(gap.high, gap.value + half))
-        )
 
     def _also(self, claim: Claim, rule: MeasureRule, group: Group) -> str:
         """The other measures that a rule wants to be read beside it."""

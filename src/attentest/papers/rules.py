@@ -304,8 +304,6 @@ class Rules:
     notes: tuple[Note, ...] = ()
     directions: tuple[DirectionRule, ...] = ()
     headline: HeadlineRule | None = None
-    #: What settles a direction: seeds and texts drawn again, or the wider of that and Student's t over seeds.
-    settled_by: Literal["draws", "wider"] = "draws"
     #: Asked of every side that names more than one corpus.
     families: FamilyRule = field(default_factory=FamilyRule)
 

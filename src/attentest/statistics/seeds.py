@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attentest.statistics.intervals import student
+from attentest.statistics.intervals import Interval, student
 
-__all__ = ["OverSeeds", "Share", "half_width"]
+__all__ = ["OverSeeds", "Share", "half_width", "wider"]
 
 #: With fewer seeds a figure is shown without an interval over seeds.
 FEWEST = 3
@@ -29,6 +29,18 @@ def half_width(parts: Sequence[tuple[float, Sequence[float]]]) -> float:
         return 0.0 if below == 0 else math.nan
     # A whole number of them must not be lost to rounding.
     return student(max(1, math.floor(sum(each) ** 2 / below + 1e-9))) * math.sqrt(sum(each))
+
+
+def wider(drawn: Interval, parts: Sequence[tuple[float, Sequence[float]]]) -> Interval:
+    """The interval of seeds and texts drawn again, no narrower than Student's t over the same seeds.
+
+    From a few seeds, drawing them again comes out too narrow. With one seed, or one without a figure, it stays.
+    """
+    half = half_width(parts)
+    if math.isnan(half):
+        return drawn
+    ends = float(np.minimum(drawn.low, drawn.value - half)), float(np.maximum(drawn.high, drawn.value + half))
+    return Interval(drawn.value, *ends)
 
 
 @dataclass(frozen=True)

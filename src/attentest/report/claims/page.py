@@ -46,7 +46,7 @@ def claims_page(
             figure_rates=list(zip(view.rates(view.figures), view.chances(view.figures), strict=True)),
             direction_rates=list(zip(view.rates(view.directions), view.chances(view.directions), strict=True)),
             directions=_directions(view),
-            tables=[(name, outcomes, view.rates(outcomes)) for name, outcomes in view.tables.items()],
+            tables=[(name, outcomes, view.of_table(outcomes)) for name, outcomes in view.tables.items()],
             points=sum(map(len, panels.values())),
             image=image(scatter(view)) if panels else None,
             narrow=image(scatter(view, columns=1)) if panels else None,

@@ -32,6 +32,7 @@ def claims_table(view: View, *, width: int = 80, everything: bool = False, relea
         Text(),
         *_rates(view),
         *(Text(line) for line in (view.recalled, view.asked_by_us) if line),
+        Text(view.intervals, style="dim"),
     ]
     shown = [o for o in view.directions if everything or o.settled]
     if shown:
@@ -43,7 +44,9 @@ def claims_table(view: View, *, width: int = 80, everything: bool = False, relea
             line = f" like for like: {like}; not like for like: {unlike}; '--table \"{table}\"' lists them"
             parts += [Text(), Text.assemble((visible(table), "bold"), line)]
         elif shown:
-            parts += [Text(), Text(visible(table), style="bold"), *_figures(view, shown, width)]
+            parts += [Text(), Text(visible(table), style="bold")]
+            parts += [Text(line, style="dim") for line in view.of_table(shown)]
+            parts += _figures(view, shown, width)
     parts += _notes(view)
     parts += _absent(view, everything)
     return Group(*parts)

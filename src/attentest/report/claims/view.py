@@ -94,6 +94,21 @@ class View:
         listed, rules = list(outcomes), self.claims.rules
         return chance(listed, rules), chance(listed, rules, like_for_like=False)
 
+    def of_table(self, outcomes: Iterable[Outcome]) -> list[str]:
+        """How one table came out and what would agree by chance, a line for each of the two kinds that it has."""
+        listed = list(outcomes)
+        kinds = zip(("like for like", "not like for like"), self.rates(listed), self.chances(listed), strict=True)
+        return [f"{kind}: {found}" + f"; {null}" * bool(null) for kind, found, null in kinds if found.compared]
+
+    @property
+    def intervals(self) -> str:
+        """What the intervals are over, and how many of them miss by chance: the same rules for every paper."""
+        count = sum(outcome.settled and math.isfinite(outcome.low) for outcome in self.outcomes)
+        return (
+            "Intervals are over seeds and texts drawn again, no narrower than Student’s t over seeds. "
+            f"None is corrected for their number: of {count:,} at 95 %, about {count / 20:.0f} miss by chance."
+        )
+
     @staticmethod
     def reasons(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], int]:
         """Why there is no figure of ours, with how many claims that concerns, the most frequent first."""

@@ -17,6 +17,8 @@ INSTEAD = (
 def refuse_weights(model: nn.Module) -> None:
     """Refuse a model with a weight that is not finite, by the name of the first."""
     for name, weight in model.named_parameters():
+        if weight.is_meta:  # kept elsewhere until a layer needs it (device_map)
+            continue
         if broken := int((~weight.isfinite()).sum()):
             raise CheckpointError(
                 f"{broken:,} of {weight.numel():,} weights in {name} are not finite (NaN or infinite), so the model "

@@ -59,7 +59,8 @@ class _Watch:
         groups = len(prompt.items) + len(ROLES)
         #: [position, item or role]: which position belongs to what.
         self.belongs = torch.nn.functional.one_hot(torch.tensor(roles), groups).float().to(device)
-        self.items, self.explained = len(prompt.items), torch.tensor(explained, device=device)
+        self.items, self.explained = len(prompt.items), torch.tensor(np.flatnonzero(explained), device=device)
+        self.own = [torch.tensor(prompt.tokens_of(item), device=device) for item in range(self.items)]
         self.looking = False
         carried = (layers + 1) * self.belongs.numel()
         self.rolled = [self.belongs] if carried <= NUMBERS["cpu"] else None
@@ -73,25 +74,22 @@ class _Watch:
         def look(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
             keys, rows = weights.shape[-1], weights.shape[-2]
             if self.rolled is not None:
-                below, here = self.rolled[place], slice(keys - rows, keys)
+                # Layers may lie on several devices: what is carried along goes with them.
+                below, here = self.rolled[place].to(weights.device), slice(keys - rows, keys)
+                self.rolled[place + 1] = self.rolled[place + 1].to(weights.device)
                 mixed = weights[0].float().mean(0) @ below[:keys]
                 self.rolled[place + 1][here] = (mixed + below[here]) / 2
             if self.looking:
-                self._pool(place, weights[0, :, self.explained].float().mean(1), values[0].float().norm(dim=-1))
+                explained = self.explained.to(weights.device)
+                self._pool(place, weights[0, :, explained].float().mean(1), values[0].float().norm(dim=-1))
             return weights, values
 
         return look
 
     def _pool(self, place: int, weights: Float[Tensor, "head key"], lengths: Float[Tensor, "head key"]) -> None:
-        belongs = self.belongs[: weights.shape[-1]]
-        top = torch.stack(
-            [
-                mine.topk(min(TOP, mine.shape[-1])).values.mean(-1)
-                for item in range(self.items)
-                if (mine := weights[:, belongs[:, item] > 0]) is not None
-            ],
-            -1,
-        )
+        belongs = self.belongs[: weights.shape[-1]].to(weights.device)
+        mine = [weights[:, own.to(weights.device)] for own in self.own]
+        top = torch.stack([each.topk(min(TOP, each.shape[-1])).values.mean(-1) for each in mine], -1)
         self.found[place] = weights @ belongs, top, (weights * lengths) @ belongs[:, : self.items]
 
 
@@ -109,7 +107,8 @@ def read_attention(model: LanguageModel, prompt: Prompt, answer: tuple[int, ...]
     items = len(prompt.items)
     rolled = None
     if watch.rolled is not None:
-        rolled = watch.rolled[-1][len(prompt.ids) - 1 :][watch.explained][:, :items].mean(0).cpu().numpy()
+        last = watch.rolled[-1][len(prompt.ids) - 1 :].cpu()
+        rolled = last[watch.explained.cpu()][:, :items].mean(0).numpy()
     sizes = watch.belongs[:, :items].sum(0).cpu().numpy()
     return Attended(
         every[0][..., :items],

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ import torch
 
 from attentest import __version__
 from attentest.devices import device_named
-from attentest.errors import InputError, shown
+from attentest.errors import InputError, StorageError, shown
 from attentest.explainers.budget import ran_out
-from attentest.models.huggingface.checkpoint import fingerprint, load_checkpoint
+from attentest.models.huggingface.checkpoint import DeviceMap, fingerprint, load_checkpoint
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
+from attentest.runs.version import name_of, version_of
 from attentest.sources.case import Case, open_case
 from attentest.sources.judging.measures import LEARNT, with_layers, with_learnt
 from attentest.sources.judging.record import Record, examine
@@ -41,7 +43,14 @@ DEFAULT = (
     *("knockout", "gradient_x_input", "attn_lrp", "context_cite(ablations=16)", "exchange", "leave_one_out"),
     *("shared_words", "last", "random"),
 )
-TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+TYPES = ("float32", "bfloat16", "float16")
+#: How accelerate may be asked to spread a model.
+MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+#: The code that decides a question's record, apart from the methods'.
+FINDS = (
+    *("attentest.sources.judging.record:examine", "attentest.sources.judging.record:Record"),
+    *("attentest.sources.case:open_case", "attentest.sources.prompt:Prompter"),
+)
 CASES, UNFINISHED, FINDINGS = "cases.jsonl", ".cases.unfinished", "findings/sources.parquet"
 MEASURES = (
     Measure("share", "share", "mean", "of the largest fall, the share that the first source causes", together="id"),
@@ -109,12 +118,26 @@ def _flat(ruling: Ruling) -> dict[str, Any]:
     } | cost
 
 
-def load_language_model(model: str | Path, *, device: str = "auto", dtype: str = "float32") -> LanguageModel:
-    """The causal language model of a checkpoint, on a device, in single or half precision."""
+def load_language_model(
+    model: str | Path, *, device: str = "auto", dtype: str = "float32", device_map: DeviceMap | None = None
+) -> LanguageModel:
+    """The causal language model of a checkpoint, on a device, in single or half precision.
+
+    ``device_map``, such as ``"auto"``, spreads its layers over all devices, and over memory and disk where these do not
+    suffice, as the accelerate library does it; ``device`` then says nothing.
+    """
     if dtype not in TYPES:
         raise InputError(f"dtype={dtype!r} must be one of {', '.join(TYPES)}.")
-    loaded, tokenizer = load_checkpoint(model, language=True)
-    return LanguageModel(loaded.to(device_named(device), TYPES[dtype]), tokenizer)
+    if device_map is None:
+        loaded, tokenizer = load_checkpoint(model, language=True, dtype=dtype)
+        return LanguageModel(loaded.to(device_named(device)), tokenizer)
+    if isinstance(device_map, str) and device_map not in MAPS:
+        raise InputError(f"device_map={shown(device_map)} must be one of {', '.join(MAPS)}, or a device by module.")
+    if find_spec("accelerate") is None:
+        raise InputError(
+            "device_map spreads a model by the accelerate library, which is not installed: pip install accelerate."
+        )
+    return LanguageModel(*load_checkpoint(model, language=True, dtype=dtype, device_map=device_map))
 
 
 def audit_sources(
@@ -131,6 +154,7 @@ def audit_sources(
     seed: int = 0,
     device: str = "auto",
     dtype: str = "float32",
+    device_map: DeviceMap | None = None,
     to: str | Path = "sources",
     fresh: bool = False,
     progress: Progress = SILENT,
@@ -147,7 +171,8 @@ def audit_sources(
     if held_out < 0 or longest < 1:
         raise InputError(f"held_out={held_out} must be at least 0, longest={longest} at least 1.")
     chosen = [METHODS.parse(text) for text in (methods or DEFAULT)]
-    language = model if isinstance(model, LanguageModel) else load_language_model(model, device=device, dtype=dtype)
+    placed: dict[str, Any] = {"device": device, "dtype": dtype, "device_map": device_map}
+    language = model if isinstance(model, LanguageModel) else load_language_model(model, **placed)
     prompter = Prompter(language.tokenizer, prompt, chat=chat)
     # Refused before anything is computed: units that there are not, prompts too long for the model.
     for question in asked:
@@ -160,9 +185,12 @@ def audit_sources(
         "questions": hashlib.sha256("\n".join(map(repr, asked)).encode()).hexdigest(),
         **{"methods": [text_of(method) for method in chosen], "unit": unit, "prompt": prompt, "chat": chat},
         **{"held_out": held_out, "alternatives": alternatives, "longest": longest, "seed": seed},
+        "code": version_of(*FINDS, *sorted({name_of(type(method)) for method in chosen})),
     }
     name = hashlib.sha256(json.dumps({**fields, "name": ""}).encode()).hexdigest()[:12]
     path = Path(to) / name
+    with contextlib.suppress(StorageError):  # the same model at another place: it keeps the name that it had first
+        fields["name"] = RunFolder(path).record["fields"]["name"]
     folder = RunFolder.create(path, fields, {"attentest": __version__, "torch": torch.__version__}, progress.say)
     with folder.locked(progress.say):
         if fresh or not folder.is_finished(CASES):

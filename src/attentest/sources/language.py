@@ -83,9 +83,10 @@ class LanguageModel:
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
-        device: torch.device = next(self.model.parameters()).device
-        return device
+        """Where the model takes its tokens; its layers may lie elsewhere."""
+        table = self.model.get_input_embeddings()
+        placed = getattr(getattr(table, "_hf_hook", None), "execution_device", None)
+        return torch.device(table.weight.device if placed is None else placed)
 
     @property
     def heads(self) -> tuple[int, ...]:
@@ -185,7 +186,7 @@ class LanguageModel:
             wanted = rows[here].unique() - start if rows is not None and here is not None and here.any() else None
             if "logits_to_keep" in self._takes:
                 inputs["logits_to_keep"] = 1 if wanted is None else wanted
-            logits = self.model(**inputs).logits
+            logits = self.model(**inputs).logits.to(ids.device)
             if rows is None or here is None or wanted is None:
                 continue
             found = logits.new_zeros(*rows.shape, logits.shape[-1]) if found is None else found

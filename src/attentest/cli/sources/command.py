@@ -53,6 +53,10 @@ def sources(
     seed: o.Seed = 0,
     device: o.Device = "auto",
     dtype: Annotated[str, typer.Option(metavar="NAME", help="float32, bfloat16 or float16.")] = "float32",
+    device_map: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="auto: spread the model over all devices, and memory and disk if need be."),
+    ] = None,
     to: Annotated[Path, typer.Option(metavar="PATH", help="The folder that holds such audits.")] = Path("sources"),
     fresh: o.Fresh = False,
     quiet: o.Quiet = False,
@@ -91,6 +95,7 @@ def sources(
         seed=seed,
         device=device,
         dtype=dtype,
+        device_map=device_map,
         to=to,
         fresh=fresh,
         progress=terminal,

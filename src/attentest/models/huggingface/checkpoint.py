@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from logging import CRITICAL, getLogger
 from pathlib import Path
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Checkpoint",
+    "DeviceMap",
     "class_names",
     "fetched",
     "find_checkpoint",
@@ -52,6 +53,8 @@ LARGEST, ALLOWANCE = 100 << 30, 1 << 30
 PATIENCE = 5.0
 
 
+#: Where a model's modules go, as Transformers takes it: ``auto``, or a device by module.
+DeviceMap = str | Mapping[str, str | int]
 #: A name on the hub, as in ``gpt2`` or ``google-bert/bert-base-uncased``.
 ON_HUB = re.compile(r"(?!runs/)(?:\w[\w.-]*/)?\w[\w.-]*")
 
@@ -98,15 +101,16 @@ class Checkpoint:
                     "tokenizer beside it: tokenizer.save_pretrained(folder)."
                 ) from error
 
-    def model(self) -> Any:
-        """The model with its weights, in single precision."""
+    def model(self, *, dtype: str = "float32", device_map: DeviceMap | None = None) -> Any:
+        """The model with its weights, in single precision or another; ``device_map`` spreads it over devices."""
         import torch
 
         config = plain(self.config)
         if self.new_classes is not None:
             config.id2label = dict(enumerate(self.new_classes))
             config.label2id = {label: number for number, label in config.id2label.items()}
-        about: dict[str, Any] = {"config": config, "dtype": torch.float32, "output_loading_info": True, **SAFETENSORS}
+        about: dict[str, Any] = {"config": config, "output_loading_info": True, **SAFETENSORS}
+        about |= {"dtype": getattr(torch, dtype)} | ({} if device_map is None else {"device_map": device_map})
         with quietly():
             refuse_foreign_weights(self.name, config, kept=self.kept)
             try:
@@ -188,12 +192,17 @@ def fetched(name: str, endings: tuple[str, ...]) -> Path:
 
 
 def load_checkpoint(
-    model: str | Path, *, language: bool = False, new_classes: tuple[str, ...] | None = None
+    model: str | Path,
+    *,
+    language: bool = False,
+    new_classes: tuple[str, ...] | None = None,
+    dtype: str = "float32",
+    device_map: DeviceMap | None = None,
 ) -> tuple[Any, Any]:
-    """The model, in single precision, and its tokenizer; see ``find_checkpoint``."""
+    """The model, in single precision or another, and its tokenizer; see ``find_checkpoint``."""
     found = find_checkpoint(model, language=language, new_classes=new_classes)
     tokenizer = found.tokenizer()
-    loaded = found.model()
+    loaded = found.model(dtype=dtype, device_map=device_map)
     if new_classes is not None and tokenizer.pad_token_id is not None:
         loaded.config.pad_token_id = tokenizer.pad_token_id
     return loaded, tokenizer
@@ -309,7 +318,12 @@ def fingerprint(model: torch.nn.Module) -> str:
     import torch
 
     total = hashlib.sha256()
-    for name, value in sorted(model.state_dict().items()):
+    weights = model.state_dict()
+    if any(value.is_meta for value in weights.values()):  # kept elsewhere until a layer needs them (device_map)
+        from accelerate.utils.modeling import get_state_dict_offloaded_model
+
+        weights = get_state_dict_offloaded_model(model)
+    for name, value in sorted(weights.items()):
         total.update(name.encode())
         total.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
     return total.hexdigest()[:16]

@@ -63,7 +63,7 @@ def ask_alternatives(case: Case, *, first: int = 1, last: int = 0, draws: int = 
     digest = hashlib.blake2b(f"{seed}/{case.question.id}/alternatives".encode(), digest_size=8).digest()
     draw = np.random.default_rng(int.from_bytes(digest))
     orders = [draw.permutation(items) for _ in range(draws)]
-    belongs = torch.zeros(len(case.prompt.ids), items, device=case.model.device)
+    belongs = torch.zeros(len(case.prompt.ids), items)
     for item in range(items):
         belongs[case.prompt.tokens_of(item), item] = 1
 
@@ -94,11 +94,11 @@ def _single(item: int) -> Handing:
 
 def _handed(belongs: Float[Tensor, "token item"], handing: Handing | None) -> Edit:
     """Weights on items by another hand; within an item as they were. Without one: every token of an item alike."""
-    sizes = belongs.sum(0)
 
     def edit(weights: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
-        of = belongs.new_zeros(weights.shape[-1], belongs.shape[1])
-        of[: len(belongs)] = belongs
+        of = torch.zeros(weights.shape[-1], belongs.shape[1], device=weights.device)
+        of[: len(belongs)] = belongs.to(weights.device)
+        sizes = of.sum(0)
         exact = weights.float()
         masses = exact @ of
         if handing is None:

@@ -93,8 +93,8 @@ def surrogate(kept: np.ndarray, values: np.ndarray, alpha: float) -> np.ndarray:
 class Exchange(Method):
     """By how much the log-probability falls when a source is exchanged for a text from elsewhere.
 
-    The other text is a source of another question, or, where there is none, the next source of this one: the prompt
-    stays as long as it was, and nothing is missing from it.
+    The other text is a source of another question, or, where there is none, the next source of this one: something
+    stands in every place, and only as long as the two texts are of one length does the prompt stay as long as it was.
     """
 
     name: ClassVar[str] = "exchange"

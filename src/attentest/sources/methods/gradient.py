@@ -48,6 +48,11 @@ class AttnLRPOfSource(Method):
         """One pass there and back."""
         return _scored(case, Rules(1))
 
+    def objection(self, case: Case) -> str | None:
+        """Its rules watch every tensor, also those that are fetched from elsewhere for a layer and dropped again."""
+        away = any(parameter.is_meta for parameter in case.model.model.parameters())
+        return "weights that lie on disk or in another memory are fetched while it computes" if away else None
+
 
 def _scored(case: Case, rules: Rules | None) -> Scored:
     began, model, prompt, answer = time.perf_counter(), case.model.model, case.prompt.ids, case.answer
@@ -60,10 +65,14 @@ def _scored(case: Case, rules: Rules | None) -> Scored:
         parameter.requires_grad_(False)
     try:
         with torch.enable_grad():
-            leaf = model.get_input_embeddings()(ids).detach().requires_grad_()
-            with under_way(Pass(embeddings=leaf, rules=rules)):
-                logits: Tensor = model(input_ids=ids, use_cache=False).logits
-            told = logits[0, rows].float()
+            table = model.get_input_embeddings()
+            leaf = table(ids).detach().requires_grad_()
+            # A table that accelerate has placed is called past its class, where the pass would give its own.
+            placed = hasattr(table, "_hf_hook")
+            given = {"inputs_embeds": leaf} if placed else {"input_ids": ids}
+            with under_way(Pass(embeddings=None if placed else leaf, rules=rules)):
+                logits: Tensor = model(**given, use_cache=False).logits
+            told = logits[0, rows].to(ids.device).float()
             told = told if rules is not None else told.log_softmax(-1)
             (slope,) = torch.autograd.grad(told.gather(-1, targets)[explained].sum(), leaf)
     finally:

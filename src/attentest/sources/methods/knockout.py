@@ -49,7 +49,7 @@ class Knockout(Method):
         for item in range(len(case.items)):
             own = case.prompt.tokens_of(item)
             start = len(case.prompt.ids) - 1 if self.rows == "answer" else int(own.max()) + 1
-            edit = _cut(torch.tensor(own, device=case.model.device), start)
+            edit = _cut(torch.tensor(own), start)
             edits = dict.fromkeys(range(self.first - 1, self.last or layers), edit)
             shared = type(prefix)(prefix.ids[:start], prefix.layers)
             values = case.model.log_probabilities([case.prompt.ids], case.answer.ids, prefix=shared, edits=edits)
@@ -65,7 +65,7 @@ def _cut(keys: Tensor, start: int) -> Edit:
         there = weights.shape[-1]
         rows = torch.arange(there - weights.shape[-2], there, device=weights.device) >= start
         left = torch.ones(weights.shape[-2:], device=weights.device, dtype=weights.dtype)
-        left[:, keys[keys < there]] = (~rows).to(weights.dtype)[:, None]
+        left[:, keys[keys < there].to(weights.device)] = (~rows).to(weights.dtype)[:, None]
         kept = weights * left
         return kept / kept.sum(-1, keepdim=True).clamp(min=torch.finfo(kept.dtype).tiny), values
 

@@ -14,12 +14,17 @@ from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.shared import Shared
 from attentest.measures.divergence import total_variation
 from attentest.models.capabilities import ReadsMany
+from attentest.models.networks.classifier import is_shareable
+from attentest.models.parts.bidirectional import BidirectionalNetwork
+from attentest.models.shared_work.deletion import weighs_by_energy
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["LeaveOneOut", "deleted"]
 
 #: Positions × positions that one deletion batch may hold: a core's cache is small, a GPU waits for every step.
 BUDGET = {"cpu": 30_000, "cuda": 2_500_000}
+#: The same where little is kept of each, and how many numbers may be kept then.
+BUDGET_OF_FEW, NUMBERS = 600_000, 4_000_000
 
 
 @dataclass(frozen=True)
@@ -53,9 +58,20 @@ class LeaveOneOut(Explainer):
         return Attribution(torch.where(mask, total_variation(without.softmax(-1), whole), 0.0))
 
 
+def kept_of_each(subject: Subject) -> int:
+    """Numbers that are kept of every position without another, where these are an energy and values; else 0."""
+    if not is_shareable(subject) or subject.architecture.query or not weighs_by_energy(subject.attention):
+        return 0
+    if not isinstance(subject.encoder, BidirectionalNetwork):
+        return 0
+    return 1 + (subject.classes if subject.head.affine else subject.encoder.size)
+
+
 def deleted(subject: Subject, batch: Batch, mask: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch token class"]:
     """The logits without each item, in double precision; the batch is cut, each part as wide as its longest text."""
     budget = BUDGET.get(subject.device.type, BUDGET["cpu"])
+    if subject.device.type == "cpu" and (few := kept_of_each(subject)):
+        budget = max(1, min(BUDGET_OF_FEW, NUMBERS // few))
     lengths = (batch.text.lengths if mask.shape == batch.mask.shape else mask.sum(-1)).tolist()
     parts, start = [], 0
     while start < len(lengths):

@@ -23,7 +23,9 @@ from attentest.models.subject import Reading, Subject
 __all__ = ["Occlusion"]
 
 #: Positions × positions of the texts that go together: a core's cache is small, a GPU waits for every step.
-BUDGET = {"cpu": 150_000, "cuda": 6_000_000}
+BUDGET = {"cpu": 600_000, "cuda": 6_000_000}
+#: Numbers that may be kept of them.
+NUMBERS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Occlusion(Explainer):
             others = ~torch.eye(width, dtype=torch.bool, device=batch.mask.device)
             return erased(subject, batch, reading, others.expand(len(batch), -1, -1), self.baselines)
         known, instead = subject, subject.baseline(self.baselines)
-        budget = BUDGET.get(batch.mask.device.type, BUDGET["cpu"])
+        kept = 1 + (known.classes if known.head.affine else known.encoder.size)
+        budget = max(1, min(BUDGET.get(batch.mask.device.type, BUDGET["cpu"]), NUMBERS // kept))
         out = reading.logits.double()[:, None].repeat(1, width, 1)
         for rows, longest in by_length(batch.text.lengths, budget, power=2):
             texts = copies(batch, rows)

@@ -17,6 +17,7 @@ from attentest.models.huggingface.attending import (
     register,
     under_way,
 )
+from attentest.models.products import QuickLinear
 
 __all__ = ["Place", "Places", "mix", "seen"]
 
@@ -105,6 +106,8 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
     for module in names:
         if _is_activation(module):
             mix(module, SeenActivation)
+        if type(module) is nn.Linear:
+            mix(module, QuickLinear)
     mix((model.get_encoder() if decoder is not None else model).get_input_embeddings(), SeenEmbedding)
     return Places(tuple(places), tuple(name.rpartition(".")[0] for name in layers))
 

@@ -16,6 +16,7 @@ from attentest.errors import InputError, NotApplicable
 from attentest.measures.chance import uniforms
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.normalisers import NORMALISERS, masked_softmax, normalised
+from attentest.models.products import linear
 from attentest.registry import Registry, classes_below
 
 __all__ = [
@@ -63,7 +64,7 @@ class AttentionNetwork(nn.Module, ABC):
         query: Shaped[Tensor, "*#batch query"] | None = None,
     ) -> Float[Tensor, "*batch token"]:
         """Weights of the states."""
-        return self.weigh(self.keys(states), mask, query)
+        return self.weigh(linear(states, self.keys.weight, self.keys.bias), mask, query)
 
     def replay(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from jaxtyping import Float, Int
@@ -11,14 +11,17 @@ from torch import Tensor, nn
 
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.encoder import EncoderNetwork
+from attentest.models.products import linear
 
-__all__ = ["CONVERGED", "BidirectionalNetwork", "converged", "reversal"]
+__all__ = ["LOOK", "BidirectionalNetwork", "converged", "reversal"]
 
 #: A direction's last state, of a GRU, or state and cell, of an LSTM.
 Ended = Tensor | tuple[Tensor, Tensor]
 
 #: A deletion whose state has come back this close to the undisturbed one, in units of rounding, changes nothing more.
 CONVERGED = 4
+#: Steps from one look at what has converged to the next.
+LOOK = 4
 
 
 class BidirectionalNetwork(EncoderNetwork):
@@ -64,22 +67,33 @@ class BidirectionalNetwork(EncoderNetwork):
         rows = torch.arange(len(lengths), device=lengths.device)
         return torch.cat([states[rows, lengths - 1, :hidden], states[:, 0, hidden:]], dim=-1)
 
-    def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
-        """Deletion d changes rightward states after d and leftward states before d, and only those."""
+    def without_each(
+        self,
+        embeddings: Tensor,
+        lengths: Tensor,
+        onto: Tensor,
+        plus: Tensor,
+        seen: Callable[[Tensor], Tensor] = lambda projected: projected,
+    ) -> Tensor:
+        """Deletion d changes rightward states after d and leftward states before d, and only those.
+
+        ``seen`` is what is kept of a state's projection.
+        """
         width, hidden = embeddings.shape[1], self.size // 2
         flip = reversal(lengths, width)
         reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
         states: Tensor = self(embeddings, lengths)
-        right = states[..., :hidden] @ onto[:hidden] + plus
-        left = states[..., hidden:] @ onto[hidden:]
-        out = (right + left).repeat(width, 1, 1, 1)
+        rightward, leftward = onto[:hidden].T, onto[hidden:].T
+        right = linear(states[..., :hidden], rightward, plus)
+        left = linear(states[..., hidden:], leftward)
+        out = seen(right + left).repeat(width, 1, 1, 1)
         left = left + plus
         for s, first, changed in self.suffixes(self.rightward, embeddings):
-            out[first:s, :, s] = (changed @ onto[:hidden]).add_(left[:, s])
+            out[first:s, :, s] = seen(linear(changed, rightward).add_(left[:, s]))
         rows = torch.arange(len(lengths), device=lengths.device)
         for s, first, changed in self.suffixes(self.leftward, reversed_):
             place = flip[:, s]
-            out[flip.T[first:s], rows, place] = (changed @ onto[hidden:]).add_(right[rows, place])
+            out[flip.T[first:s], rows, place] = seen(linear(changed, leftward).add_(right[rows, place]))
         return out.transpose(0, 1)
 
     def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
@@ -99,6 +113,7 @@ def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch t
     return torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
 
 
-def converged(states: Float[Tensor, "row batch hidden"], row: int) -> bool:
-    """Whether a row has come back to the first one, which is undisturbed."""
-    return bool((states[row] - states[0]).abs().max() <= CONVERGED * torch.finfo(states.dtype).eps)
+def converged(*states: Float[Tensor, "row batch hidden"]) -> int:
+    """How many rows from the first on have come back to the last one, which is undisturbed."""
+    apart = torch.stack([(part[:-1] - part[-1]).abs().amax((1, 2)) for part in states]).amax(0)
+    return int((apart <= CONVERGED * torch.finfo(apart.dtype).eps).long().cumprod(0).sum())

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from attentest.models.networks.signals import AnySignal
-from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
+from attentest.models.parts.bidirectional import LOOK, BidirectionalNetwork, converged
 from attentest.models.parts.encoder import Encoder, EncoderNetwork
+from attentest.models.products import linear
 from attentest.parameters import Within
 
 __all__ = ["BiGRU", "BiGRUNetwork"]
@@ -46,18 +47,19 @@ class BiGRUNetwork(BidirectionalNetwork):
         """All deletions advance together; each joins after its gap and leaves when it has converged again."""
         batch, width, _ = embeddings.shape
         into, recurrent, bias, recurrent_bias = (getattr(side, name).detach() for name in side._flat_weights_names)
-        inputs = embeddings.transpose(0, 1) @ into.T + bias
-        # Row 0 is the undisturbed sequence, row d+1 the one without position d.
+        inputs = linear(embeddings.transpose(0, 1), into, bias)
+        # Row d is the sequence without position d; the row after the last of them is the undisturbed one.
         h = embeddings.new_zeros(width + 1, batch, side.hidden_size)
         first = 0
         for s in range(width):
-            h[s + 1] = h[0]
-            h[0] = _step(inputs[s], h[0], recurrent, recurrent_bias)
+            before = h[s].clone()
+            h[first : s + 1] = _step(inputs[s], h[first : s + 1], recurrent, recurrent_bias)
             if first < s:
-                h[first + 1 : s + 1] = _step(inputs[s], h[first + 1 : s + 1], recurrent, recurrent_bias)
-                yield s, first, h[first + 1 : s + 1]
-            while first < s and converged(h, first + 1):
-                first += 1
+                yield s, first, h[first:s]
+            if s % LOOK == 0:
+                first += converged(h[first : s + 1])
+            h[s + 1] = h[s]
+            h[s] = before
 
     def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
         """The states of one direction; r multiplies what the state adds to the new content."""
@@ -84,7 +86,7 @@ class BiGRUNetwork(BidirectionalNetwork):
 def _step(inputs: Tensor, h: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
     """The next states of many rows; ``inputs`` is the input's share of gates and content."""
     x_gates, x_new = inputs.split([2 * h.shape[-1], h.shape[-1]], dim=-1)
-    h_gates, h_new = (h @ recurrent.T + bias).split([2 * h.shape[-1], h.shape[-1]], dim=-1)
+    h_gates, h_new = linear(h, recurrent, bias).split([2 * h.shape[-1], h.shape[-1]], dim=-1)
     reset, keep = (h_gates + x_gates).sigmoid_().chunk(2, dim=-1)
     new = torch.addcmul(x_new, reset, h_new).tanh_()
     return torch.lerp(new, h, keep)

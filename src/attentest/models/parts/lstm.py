@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.networks.signals import AnySignal
-from attentest.models.parts.bidirectional import BidirectionalNetwork, converged
+from attentest.models.parts.bidirectional import LOOK, BidirectionalNetwork, converged
 from attentest.models.parts.encoder import Encoder, EncoderNetwork
 from attentest.models.parts.stacked import SKIPS, SkipNetwork, StackedNetwork
+from attentest.models.products import linear
 from attentest.parameters import Within
 
 __all__ = ["LSTM", "BiLSTM", "BiLSTMNetwork", "Cell", "LSTMNetwork", "last_states", "replayed"]
@@ -182,29 +183,30 @@ def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Flo
     converged to the undisturbed one.
     """
     batch, width, _ = embeddings.shape
-    cell = Cell(lstm, batch * (width + 1))
+    cell = Cell(lstm)
     inputs = cell.project(embeddings.transpose(0, 1))
-    # Row 0 is the undisturbed sequence, row d+1 the one without position d.
+    # Row d is the sequence without position d; the row after the last of them is the undisturbed one.
     h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
     c = torch.zeros_like(h)
     first = 0
     for s in range(width):
-        h[s + 1], c[s + 1] = h[0], c[0]
-        cell.step(inputs[s], h[:1], c[:1])
+        before = h[s].clone(), c[s].clone()
+        cell.step(inputs[s], h[first : s + 1], c[first : s + 1])
         if first < s:
-            cell.step(inputs[s], h[first + 1 : s + 1], c[first + 1 : s + 1])
-            yield s, first, h[first + 1 : s + 1]
-        while first < s and converged(h, first + 1) and converged(c, first + 1):
-            first += 1
+            yield s, first, h[first:s]
+        if s % LOOK == 0:
+            first += converged(h[first : s + 1], c[first : s + 1])
+        h[s + 1], c[s + 1] = h[s], c[s]
+        h[s], c[s] = before
 
 
 class Cell:
-    """One LSTM step in place on many rows: a product into a kept buffer and a single sigmoid.
+    """One LSTM step in place on many rows: a product and a single sigmoid.
 
     Gates are put in the order in, forget, out, cell, the last doubled, because tanh(x) = 2σ(2x) − 1.
     """
 
-    def __init__(self, lstm: nn.LSTM, rows: int) -> None:
+    def __init__(self, lstm: nn.LSTM) -> None:
         into, recurrent, *biases = (getattr(lstm, name).detach() for name in lstm._flat_weights_names)
         size = lstm.hidden_size
         order = torch.arange(4 * size, device=into.device).view(4, size)[[0, 1, 3, 2]].flatten()
@@ -212,18 +214,14 @@ class Cell:
         scale[3 * size :] = 2.0
         self.into, self.recurrent = ((w[order] * scale[:, None]).T.contiguous() for w in (into, recurrent))
         self.bias = sum(biases)[order] * scale
-        self.gates = into.new_empty(rows, 4 * size)
 
     def project(self, embeddings: Tensor) -> Tensor:
         """The input's share of the gates."""
-        projected: Tensor = embeddings @ self.into + self.bias
-        return projected
+        return linear(embeddings, self.into.T, self.bias)
 
     def step(self, projected: Tensor, h: Tensor, c: Tensor) -> None:
         """Advance h and c, [rows, batch, hidden], by one position."""
-        rows, batch, size = h.shape
-        gates = torch.mm(h.reshape(-1, size), self.recurrent, out=self.gates[: rows * batch])
-        gates = gates.view(rows, batch, -1).add_(projected).sigmoid_()
+        gates = linear(h, self.recurrent.T).add_(projected).sigmoid_()
         into, forget, out, cell = gates.chunk(4, dim=-1)
         c.mul_(forget).addcmul_(into, cell, value=2.0).sub_(into)
         torch.mul(c, 2.0, out=h)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeGuard
+
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attentest.data.batches import Batch
-from attentest.models.parts.attention import AttentionNetwork
+from attentest.models.parts.attention import AttentionNetwork, EnergyNetwork
+from attentest.models.parts.bidirectional import BidirectionalNetwork
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.heads import HeadNetwork
 from attentest.models.queries import NO_QUERIES, Queries
@@ -16,7 +20,34 @@ from attentest.models.subject import Subject
 #: Shortened texts that are read at a time.
 ROWS = {"cpu": 512, "cuda": 16_384}
 
-__all__ = ["ROWS", "decoded_without_each", "encoded_without_each", "pooled_without_each"]
+__all__ = [
+    "ROWS",
+    "Seen",
+    "decoded_without_each",
+    "encoded_without_each",
+    "pooled_without_each",
+    "weighs_by_energy",
+]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What attention and head see of a state: onto makes keys and values of it, and of keys comes one energy."""
+
+    onto: Float[Tensor, "state out"]
+    plus: Float[Tensor, " out"]
+    attention: EnergyNetwork
+
+    def __call__(self, projected: Float[Tensor, "*rows out"]) -> Float[Tensor, "*rows seen"]:
+        """The energy, and the values after it."""
+        size = self.attention.keys.out_features
+        keys, values = projected[..., :size], projected[..., size:]
+        return torch.cat([self.attention.energies(keys)[..., None], values], dim=-1)
+
+
+def weighs_by_energy(attention: AttentionNetwork) -> TypeGuard[EnergyNetwork]:
+    """Whether one number for every state is all that an attention's weights come from."""
+    return isinstance(attention, EnergyNetwork) and type(attention).weigh is EnergyNetwork.weigh
 
 
 def pooled_without_each(
@@ -33,10 +64,14 @@ def pooled_without_each(
     onto = torch.cat([keys.weight.T, values], dim=1)
     plus = onto.new_zeros(onto.shape[1])
     plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
-    out = encoder.without_each(inputs, lengths, onto, plus)
-    keyed, valued = out.split([keys.out_features, values.shape[1]], dim=-1)
-    others = ~torch.eye(out.shape[1], dtype=torch.bool, device=out.device)
-    weights = attention.weigh(keyed, mask[:, None, :] & others, None if query is None else query[:, None])
+    others = mask[:, None, :] & ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+    if isinstance(encoder, BidirectionalNetwork) and query is None and weighs_by_energy(attention):
+        out = encoder.without_each(inputs, lengths, onto, plus, Seen(onto, plus, attention))
+        weights, valued = attention.normalise(out[..., 0], others), out[..., 1:]
+    else:
+        out = encoder.without_each(inputs, lengths, onto, plus)
+        keyed, valued = out.split([keys.out_features, values.shape[1]], dim=-1)
+        weights = attention.weigh(keyed, others, None if query is None else query[:, None])
     pooled: Tensor = (weights[..., None, :] @ valued)[..., 0, :]
     return pooled
 

@@ -140,7 +140,7 @@ class _BiLSTMLine(_ClassifierLine):
     ) -> None:
         super().__init__(subject, batch, held)
         assert isinstance(subject.encoder, BiLSTMNetwork)
-        cells = [Cell(lstm, 0) for lstm in (subject.encoder.rightward, subject.encoder.leftward)]
+        cells = [Cell(lstm) for lstm in (subject.encoder.rightward, subject.encoder.leftward)]
         self.base = torch.stack([cell.project(start) for cell in cells], dim=1).detach()
         self.slope = torch.stack([direction @ cell.into for cell in cells], dim=1).detach()
         self.recurrent = torch.stack([cell.recurrent for cell in cells])

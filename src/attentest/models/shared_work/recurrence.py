@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attentest.models.products import linear
+
 __all__ = ["recurrence"]
 
 
@@ -50,7 +52,8 @@ class _Recurrence(torch.autograd.Function):
                 by_text = now[d].view(batch, points, size)
                 torch.addcmul(beginnings[d][place], at[..., None], rises[d][place], out=by_text)
             if s:
-                now.baddbmm_(h, recurrent)
+                for d in range(two):
+                    now[d] += linear(h[d], recurrent[d].T)
             into, forget, out, cell = parts = now.sigmoid_().chunk(4, dim=-1)
             # c = i · tanh(g) + f · c, with tanh(g) = 2·cell − 1
             torch.addcmul(into, into, cell, value=-2.0, out=c).neg_()
@@ -83,7 +86,8 @@ class _Recurrence(torch.autograd.Function):
             before.copy_(given[:, :, s, :hidden])
             after.copy_(given[:, :, width - 1 - s, hidden:])
             if s < width - 1:
-                d_state.baddbmm_(d_gates, back)
+                for d in range(2):
+                    d_state[d] += linear(d_gates[d], back[d].T)
             torch.mul(d_state, bend, out=d_out)
             # ∂c += ∂h · o · (1 − tanh² c)
             d_cell.addcmul_(d_state.addcmul_(d_out, bend, value=-1.0), out)

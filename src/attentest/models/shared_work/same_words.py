@@ -20,6 +20,7 @@ from attentest.models.parts.bidirectional import reversal
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import AverageNetwork
 from attentest.models.parts.lstm import BiLSTMNetwork, Cell
+from attentest.models.products import linear_added
 from attentest.models.subject import Subject
 
 __all__ = ["Reader", "distinct_words", "reader_of"]
@@ -73,7 +74,7 @@ def _states(encoder: EncoderNetwork, words: Tensor) -> States:
 
 
 def _bilstm(encoder: BiLSTMNetwork, words: Tensor) -> States:
-    cells = [Cell(lstm, 0) for lstm in (encoder.rightward, encoder.leftward)]
+    cells = [Cell(lstm) for lstm in (encoder.rightward, encoder.leftward)]
     sides = [(cell.project(words), cell.recurrent) for cell in cells]
 
     def states(index: Tensor, lengths: Tensor) -> Tensor:
@@ -92,14 +93,12 @@ def _run(
     """A one-directional LSTM over texts of projected words, in place; gates are in the order that Cell puts them."""
     count, width = index.shape
     states = projected.new_empty(width, count, recurrent.shape[0])
-    gates = projected.new_empty(count, recurrent.shape[1])
-    into, forget, out, new = gates.chunk(4, dim=-1)
     c = torch.zeros_like(states[0])
     for t, places in enumerate(index.T.contiguous()):
-        torch.index_select(projected, 0, places, out=gates)
+        gates = projected[places]
         if t:
-            gates.addmm_(states[t - 1], recurrent)
-        gates.sigmoid_()
+            gates = linear_added(gates, states[t - 1], recurrent.T)
+        into, forget, out, new = gates.sigmoid_().chunk(4, dim=-1)
         c.mul_(forget).addcmul_(into, new, value=2.0).sub_(into)
         torch.mul(c, 2.0, out=states[t]).sigmoid_().mul_(2.0).sub_(1.0).mul_(out)
     return states.transpose(0, 1)

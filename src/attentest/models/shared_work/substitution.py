@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeGuard
 
 import torch
@@ -13,10 +12,12 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch
 from attentest.models.networks.classifier import Classifier, is_shareable
 from attentest.models.parts.attention import EnergyNetwork
-from attentest.models.parts.bidirectional import CONVERGED, reversal
+from attentest.models.parts.bidirectional import LOOK, converged, reversal
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import AverageNetwork, ConvolutionNetwork
 from attentest.models.parts.lstm import BiLSTMNetwork, Cell
+from attentest.models.products import linear
+from attentest.models.shared_work.deletion import Seen, weighs_by_energy
 from attentest.models.subject import Subject
 
 __all__ = ["replace_each", "replaceable"]
@@ -28,8 +29,7 @@ def replaceable(subject: Subject) -> TypeGuard[Classifier]:
         is_shareable(subject)
         and not subject.architecture.query
         and type(subject.encoder) in (BiLSTMNetwork, ConvolutionNetwork, AverageNetwork)
-        and isinstance(subject.attention, EnergyNetwork)
-        and type(subject.attention).weigh is EnergyNetwork.weigh
+        and weighs_by_energy(subject.attention)
     )
 
 
@@ -46,7 +46,7 @@ def replace_each(
     onto = torch.cat([keys.weight.T, values], dim=1)
     plus = onto.new_zeros(onto.shape[1])
     plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
-    seen = _Seen(onto, plus, attention)
+    seen = Seen(onto, plus, attention)
     out = _with_each(subject.encoder, subject.embed(batch), batch.text.lengths, instead, seen)
     weights = attention.normalise(out[..., 0], batch.mask[:, None])
     pooled = (weights[..., None, :] @ out[..., 1:])[..., 0, :]
@@ -54,23 +54,8 @@ def replace_each(
     return logits
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What attention and head see of a state: onto makes keys and values of it, and of keys comes one energy."""
-
-    onto: Float[Tensor, "state out"]
-    plus: Float[Tensor, " out"]
-    attention: EnergyNetwork
-
-    def __call__(self, projected: Float[Tensor, "*rows out"]) -> Float[Tensor, "*rows seen"]:
-        """The energy, and the values after it."""
-        size = self.attention.keys.out_features
-        keys, values = projected[..., :size], projected[..., size:]
-        return torch.cat([self.attention.energies(keys)[..., None], values], dim=-1)
-
-
 def _with_each(
-    network: EncoderNetwork, embeddings: Tensor, lengths: Tensor, instead: Tensor, seen: _Seen
+    network: EncoderNetwork, embeddings: Tensor, lengths: Tensor, instead: Tensor, seen: Seen
 ) -> Float[Tensor, "batch replaced token seen"]:
     """What is seen of the sequence with ``instead`` at position d, for every d."""
     if isinstance(network, BiLSTMNetwork):
@@ -83,25 +68,25 @@ def _with_each(
     return out
 
 
-def _bilstm(network: BiLSTMNetwork, embeddings: Tensor, lengths: Tensor, instead: Tensor, seen: _Seen) -> Tensor:
+def _bilstm(network: BiLSTMNetwork, embeddings: Tensor, lengths: Tensor, instead: Tensor, seen: Seen) -> Tensor:
     """Replacing d changes rightward states from d on and leftward states up to d, and only those."""
     width, hidden = embeddings.shape[1], network.size // 2
-    onto, plus = seen.onto, seen.plus
+    plus, rightward, leftward = seen.plus, seen.onto[:hidden].T, seen.onto[hidden:].T
     flip = reversal(lengths, width)
     reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
     states: Tensor = network(embeddings, lengths)
-    right = states[..., :hidden] @ onto[:hidden] + plus
-    left = states[..., hidden:] @ onto[hidden:]
+    right = linear(states[..., :hidden], rightward, plus)
+    left = linear(states[..., hidden:], leftward)
     out = seen(right + left).repeat(width, 1, 1, 1)
     # At d itself both directions change: what the rightward one gives there is kept for the leftward one.
     itself = torch.empty_like(right)
     for s, first, changed in _suffixes(network.rightward, embeddings, instead):
-        projected = (changed @ onto[:hidden]).add_(plus)
+        projected = linear(changed, rightward, plus)
         itself[:, s] = projected[-1]
         out[first : s + 1, :, s] = seen(projected.add_(left[:, s]))
     rows = torch.arange(len(lengths), device=lengths.device)
     for s, first, changed in _suffixes(network.leftward, reversed_, instead):
-        place, projected = flip[:, s], changed @ onto[hidden:]
+        place, projected = flip[:, s], linear(changed, leftward)
         projected[:-1] += right[rows, place]
         projected[-1] += itself[rows, place]
         out[flip.T[first : s + 1], rows, place] = seen(projected)
@@ -117,7 +102,7 @@ def _suffixes(
     replacement leaves when its state has converged to the undisturbed one.
     """
     batch, width, _ = embeddings.shape
-    cell = Cell(lstm, batch * (width + 1))
+    cell = Cell(lstm)
     inputs, replacement = cell.project(embeddings.transpose(0, 1)), cell.project(instead)
     # Row d is the sequence with position d replaced; the row after the last of them is the undisturbed one.
     h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
@@ -131,21 +116,11 @@ def _suffixes(
         cell.step(given[first : s + 2], h[first : s + 2], c[first : s + 2])
         yield s, first, h[first : s + 1]
         if s % LOOK == 0:
-            first += _converged(h[first : s + 2], c[first : s + 2])
-
-
-#: Steps from one look at what has converged to the next.
-LOOK = 4
-
-
-def _converged(h: Float[Tensor, "row batch hidden"], c: Float[Tensor, "row batch hidden"]) -> int:
-    """How many rows from the first on have come back to the last one, within a few units of rounding."""
-    apart = torch.maximum((h[:-1] - h[-1]).abs().amax((1, 2)), (c[:-1] - c[-1]).abs().amax((1, 2)))
-    return int((apart <= CONVERGED * torch.finfo(h.dtype).eps).long().cumprod(0).sum())
+            first += converged(h[first : s + 2], c[first : s + 2])
 
 
 def _convolution(
-    network: ConvolutionNetwork, embeddings: Tensor, lengths: Tensor, instead: Tensor, seen: _Seen
+    network: ConvolutionNetwork, embeddings: Tensor, lengths: Tensor, instead: Tensor, seen: Seen
 ) -> Tensor:
     """Before its ReLU a convolution is affine: a replacement adds its kernel's share to the positions in reach."""
     width, reach, onto, plus = embeddings.shape[1], network.reach, seen.onto, seen.plus

@@ -1,0 +1,56 @@
+"""Products of matrices in single precision without gradients, by oneDNN.
+
+Torch hands them to MKL, which keeps its widest instructions from processors that are not Intel's; oneDNN, which torch
+uses for its LSTMs, does not. On such a processor a product takes less than half the time, on others about the same.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+__all__ = ["QuickLinear", "linear", "linear_added"]
+
+#: An operation that torch's compiler makes its products of; where torch was built without oneDNN there is none.
+_KNOWN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def linear(
+    x: Float[Tensor, "*rows given"], weight: Float[Tensor, "out given"], bias: Float[Tensor, " out"] | None = None
+) -> Float[Tensor, "*rows out"]:
+    """x·weightᵀ + bias."""
+    if not _suits(x, weight):
+        return nn.functional.linear(x, weight, bias)
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return product
+
+
+def linear_added(
+    to: Float[Tensor, "rows out"], x: Float[Tensor, "rows given"], weight: Float[Tensor, "out given"]
+) -> Float[Tensor, "rows out"]:
+    """x·weightᵀ added to a tensor, which may be overwritten."""
+    if not _suits(x, weight):
+        return to.addmm_(x, weight.T)
+    total: Tensor = torch.ops.mkldnn._linear_pointwise(x, to, weight, None, "add")
+    return total
+
+
+def _suits(x: Tensor, weight: Tensor) -> bool:
+    """Whether oneDNN may be asked: single precision on a CPU, no gradient, something to multiply."""
+    return (
+        _KNOWN
+        and not torch.is_grad_enabled()
+        and x.dtype == weight.dtype == torch.float32
+        and x.device.type == "cpu"
+        and x.numel() > 0
+        and weight.numel() > 0
+    )
+
+
+class QuickLinear(nn.Linear):
+    """Mixed into the class of a library's linear layer."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        """The same map."""
+        return linear(given, self.weight, self.bias)

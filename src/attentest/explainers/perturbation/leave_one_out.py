@@ -23,8 +23,8 @@ __all__ = ["LeaveOneOut", "deleted"]
 
 #: Positions × positions that one deletion batch may hold: a core's cache is small, a GPU waits for every step.
 BUDGET = {"cpu": 30_000, "cuda": 2_500_000}
-#: The same where little is kept of each, and how many numbers may be kept then.
-BUDGET_OF_FEW, NUMBERS = 600_000, 4_000_000
+#: Positions that go through a CPU together where little is kept of each pair, and numbers that may be kept then.
+POSITIONS, NUMBERS = 3_400, 4_000_000
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,18 @@ def kept_of_each(subject: Subject) -> int:
 
 def deleted(subject: Subject, batch: Batch, mask: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch token class"]:
     """The logits without each item, in double precision; the batch is cut, each part as wide as its longest text."""
-    budget = BUDGET.get(subject.device.type, BUDGET["cpu"])
-    if subject.device.type == "cpu" and (few := kept_of_each(subject)):
-        budget = max(1, min(BUDGET_OF_FEW, NUMBERS // few))
+    budget, few = BUDGET.get(subject.device.type, BUDGET["cpu"]), kept_of_each(subject)
+
+    def fits(texts: int, width: int) -> bool:
+        if few and subject.device.type == "cpu":
+            return texts * width <= POSITIONS and texts * width**2 * few <= NUMBERS
+        return texts * width**2 <= budget
+
     lengths = (batch.text.lengths if mask.shape == batch.mask.shape else mask.sum(-1)).tolist()
     parts, start = [], 0
     while start < len(lengths):
         end, width = start + 1, lengths[start]
-        while end < len(lengths) and (end + 1 - start) * max(width, lengths[end]) ** 2 <= budget:
+        while end < len(lengths) and fits(end + 1 - start, max(width, lengths[end])):
             width, end = max(width, lengths[end]), end + 1
         part = batch[start:end]
         found = subject.delete_each(part.narrowed(int(part.text.lengths.max()))).double()

@@ -22,10 +22,10 @@ from attentest.models.subject import Reading, Subject
 
 __all__ = ["Occlusion"]
 
-#: Positions × positions of the texts that go together: a core's cache is small, a GPU waits for every step.
-BUDGET = {"cpu": 600_000, "cuda": 6_000_000}
-#: Numbers that may be kept of them.
-NUMBERS = 10_000_000
+#: Positions of the texts that go together on a CPU, and numbers that may be kept of their pairs: its cache is small.
+POSITIONS, NUMBERS = 3_400, 4_000_000
+#: Positions × positions on a GPU, which waits for every step.
+BUDGET = 6_000_000
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,10 @@ class Occlusion(Explainer):
             return erased(subject, batch, reading, others.expand(len(batch), -1, -1), self.baselines)
         known, instead = subject, subject.baseline(self.baselines)
         kept = 1 + (known.classes if known.head.affine else known.encoder.size)
-        budget = max(1, min(BUDGET.get(batch.mask.device.type, BUDGET["cpu"]), NUMBERS // kept))
+        few = min(POSITIONS, NUMBERS // (kept * max(1, batch.mask.shape[1])))
+        cells, power = (few, 1) if batch.mask.device.type == "cpu" else (BUDGET, 2)
         out = reading.logits.double()[:, None].repeat(1, width, 1)
-        for rows, longest in by_length(batch.text.lengths, budget, power=2):
+        for rows, longest in by_length(batch.text.lengths, cells, power):
             texts = copies(batch, rows)
             found = in_slices(lambda part, texts=texts: replace_each(known, texts[part], instead), len(rows), len(rows))
             out[rows, :longest] = torch.cat(found).double()

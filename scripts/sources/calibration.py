@@ -33,7 +33,7 @@ from attentest.sources.planting.facts import RELATIONS
 from attentest.sources.planting.planted import planted_questions
 from attentest.sources.prompt import Prompter
 from attentest.sources.question import Planted, Question
-from attentest.statistics.intervals import wilson
+from attentest.statistics.intervals import Interval, wilson
 
 SEED, FACTS_ASKED, CONTEXTS = 25, 160, 2
 #: What is true of an answer: it came from a passage, the model knew it anyway, or neither.
@@ -203,10 +203,13 @@ def lines_table(folder: Path) -> Iterator[str]:
         for true in (False, True):
             for tone in ("supports", "against"):
                 some = [row for row in own if (row["truth"] == tone) is true]
-                cells.append(
-                    printed(wilson(sum(int(r[tone]) for r in some), sum(int(r["audits"]) for r in some)), percent=True)
-                )
+                cells.append(_per_cent(wilson(sum(int(r[tone]) for r in some), sum(int(r["audits"]) for r in some))))
         yield f"| {size} | " + " | ".join(cells) + " |"
+
+
+def _per_cent(found: Interval) -> str:
+    """One digit behind the point: errors are few."""
+    return printed(Interval(*(100 * each for each in found)), digits=1)
 
 
 def main() -> None:

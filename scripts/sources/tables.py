@@ -206,6 +206,16 @@ def tables(folder: Path) -> dict[str, list[str]]:
         made["peers"] = list(_peers(found))
     if (folder / "weights.csv").exists():
         made["places"] = list(places_table(folder))
+    from scripts.sources.calibration import lines_table, origins_table
+    from scripts.sources.sst import sst_table
+
+    for name, file, made_of in (
+        ("sst", "sst.csv", sst_table),
+        ("origins", "origins.csv", origins_table),
+        ("lines", "lines.csv", lines_table),
+    ):
+        if (folder / file).exists():
+            made[name] = list(made_of(folder))
     return made
 
 

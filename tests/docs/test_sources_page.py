@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,44 @@ def test_other_weights_do_where_the_page_says() -> None:
     assert found["layers 21 to 30"] == DECIDE
     assert found["learnt heads"] == DO
     assert {place for place, what in found.items() if what == UNSETTLED} == {"all layers", "layer 24"}
+
+
+def test_the_second_family_and_sst_are_told_as_the_files_have_them(page: str) -> None:
+    flat = " ".join(page.split())
+    small = Tables(FOLDER, "gpt2")
+    told = [row for row in small.questions.values() if row["right"]]
+    confirmed = sum(row["confirmed"] == "1" for row in told)
+    assert f"in {sum(row['right'] == '1' for row in told)} of {len(told)}; in {confirmed} of these" in flat
+
+    def said(method: str) -> str:
+        found = hits(small.of(method))
+        return f"{100 * found.value:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+
+    assert f"next to nothing**: {said('attention')}" in flat
+    assert f"98 questions {said('learnt_heads')}" in flat
+    assert f"finds it in {said('attn_lrp')}" in flat
+    assert f"Leave-one-out finds {said('leave_one_out')} only, exchanging a passage {said('exchange')}" in flat
+    assert max(hits(small.layer(number)).value for number in range(1, small.layers + 1)) < 0.37
+
+
+def test_verdicts_are_as_often_right_as_the_page_says(page: str) -> None:
+    flat = " ".join(page.split())
+    rows = read(FOLDER, "origins.csv")
+    untold = [row for row in rows if row["origin"] == "none"]
+    wrong = [row for row in untold if row["status"] == "sources"]
+    assert f"of {len(untold)} values that nobody tells, {len(wrong)} are said to hang" in flat
+    improbable = sum(float(row["whole"]) < math.log(0.1) for row in wrong)
+    assert f"With all passages {improbable} of the {len(wrong)} still" in flat
+    others = [row for row in rows if row["origin"] != "sources"]
+    crossed = [row for row in others if {row["origin"], row["status"]} == {"known", "none"}]
+    assert f"of {len(others)} answers of these two kinds one is taken" in flat
+    assert len(crossed) == 1
+    lines = read(FOLDER, "lines.csv")
+    for tone, text in (
+        ("supports", "of {:,} audits of readings that do not deserve it {} say"),
+        ("against", "of {:,} one says"),
+    ):
+        some = [row for row in lines if row["truth"] != tone]
+        wrongly = sum(int(row[tone]) for row in some)
+        assert text.format(sum(int(row["audits"]) for row in some), wrongly) in flat
+        assert tone == "supports" or wrongly == 1

@@ -19,6 +19,7 @@ __all__ = [
     "audit",
     "audit_sources",
     "explain",
+    "explain_sources",
     "explain_translation",
     "find_run",
     "require",
@@ -35,6 +36,7 @@ _LAZY = {
     "Question": "attentest.sources.question",
     "Explanation": "attentest.report.explanations.explanation",
     "explain": "attentest.explaining",
+    "explain_sources": "attentest.sources.explaining",
     "explain_translation": "attentest.explaining",
     "find_run": "attentest.store.folder",
     "require": "attentest.testing",
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from attentest.models.custom.own_module import subject_of_module
     from attentest.report.explanations.explanation import Explanation
     from attentest.sources.auditing import audit_sources
+    from attentest.sources.explaining import explain_sources
     from attentest.sources.question import Question
     from attentest.store.folder import find_run
     from attentest.testing import require

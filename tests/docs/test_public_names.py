@@ -11,8 +11,8 @@ import attentest
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 #: A name leaves this list only with a new major version.
 NAMES = (
-    *("AttentestError", "Audit", "Explanation", "audit", "audit_sources", "explain", "explain_translation", "find_run"),
-    *("Question", "require", "subject_of_functions", "subject_of_module"),
+    *("AttentestError", "Audit", "Explanation", "audit", "audit_sources", "explain", "explain_sources"),
+    *("Question", "explain_translation", "find_run", "require", "subject_of_functions", "subject_of_module"),
 )
 
 

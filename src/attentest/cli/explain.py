@@ -6,11 +6,12 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attentest.cli import options as o
+from attentest.cli.sources.explained import explain_answer
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError, StorageError
 from attentest.printing import echo, echo_json
@@ -53,6 +54,13 @@ def explain(
     tokenizer: Annotated[
         str | None, typer.Option(metavar="NAME", help="english or whitespace; default: the run's own.")
     ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="For a language model: a source to answer from; repeat. The text is asked."),
+    ] = None,
+    answer: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="With sources: the answer; without one the model's own is taken.")
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the page goes; default: the run's folder, or --runs.")
     ] = None,
@@ -61,7 +69,8 @@ def explain(
 ) -> None:
     """Show which words of a text mattered to a model, by several methods.
 
-    A model that translates writes its translation, and shows which words mattered to each word of it.
+    A model that translates writes its translation, and shows which words mattered to each word of it. Of an audit of
+    sources ('attentest sources') the text is a question or its id, and its answer is shown with its sources.
 
     Prints the words in colour and the top ones in print, with what was checked of every method's scores, and writes
     the same as a page.
@@ -78,6 +87,15 @@ def explain(
         ) from error
     if not given.strip():
         raise InputError("The text is empty: there is no word to explain. Give a text with words in it.")
+    if (audit := _audit_of(model, runs)) is not None or source or answer is not None:
+        if second is not None or target is not None or interactions or tokenizer is not None:
+            raise InputError(
+                "--second, --target, --interactions and --tokenizer are not for answers from sources: leave them out."
+            )
+        beside = runs if audit is None else audit
+        about: dict[str, Any] = {"sources": source or (), "answer": answer, "methods": methods or (), "html": html}
+        explain_answer(given, str(audit or model), **about, folder=beside / FOLDER, as_json=as_json, terminal=terminal)
+        return
     with terminal.console.status("Explaining …"):
         from attentest.models.huggingface.checkpoint import is_checkpoint
         from attentest.store.folder import find_run
@@ -120,6 +138,17 @@ def explain(
         echo(f"Page  {_beside_the_run(found, runs if alone else Path(found.run))}")
     except StorageError as error:
         terminal.say(f"No page was written. {error}")
+
+
+def _audit_of(model: str, runs: Path) -> Path | None:
+    """The audit of sources that is meant, if it is one: by its folder or id, or the latest run that there is."""
+    from attentest.store.folder import find_run
+    from attentest.store.sources import find_audit, is_sources
+
+    if model == "latest":
+        latest = find_run(model, runs).path if any(runs.glob("*/run.json")) else None
+        return latest if latest is not None and is_sources(latest) else None
+    return find_audit(model, runs)
 
 
 def _beside_the_run(found: Explanation | Translation, beside: Path) -> Path:

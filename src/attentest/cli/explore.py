@@ -13,9 +13,7 @@ from attentest.cli import options as o
 from attentest.cli.people.app import DEFAULT_PEOPLE, Root
 from attentest.errors import InputError
 from attentest.printing import echo
-
-#: The folder that ``attentest sources`` writes to.
-DEFAULT_SOURCES = Path("sources")
+from attentest.store.sources import USUAL
 
 
 def explore(
@@ -31,15 +29,13 @@ def explore(
     host: o.Host = "127.0.0.1",
     token: o.Token = None,
     people: Root = DEFAULT_PEOPLE,
-    sources: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The folder that holds audits of sources.")
-    ] = DEFAULT_SOURCES,
+    sources: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder that holds audits of sources.")] = USUAL,
 ) -> None:
     """Look at runs in a browser: plots, texts, heat maps; change weights and words and see what the model says.
 
     The server runs on this machine and can be reached from it alone, unless --host says otherwise. Ctrl-C ends it.
     """
-    for option, folder, usual in (("--sources", sources, DEFAULT_SOURCES), ("--people", people, DEFAULT_PEOPLE)):
+    for option, folder, usual in (("--sources", sources, USUAL), ("--people", people, DEFAULT_PEOPLE)):
         if folder != usual and not folder.is_dir():
             raise InputError(f"{option} {folder} is not a folder.")
     # Without a run there may be an audit of sources, or a study of people; a folder that was named must be there.

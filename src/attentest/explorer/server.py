@@ -34,12 +34,13 @@ from attentest.explorer.people.server import people_routes
 from attentest.explorer.people.studies import PeopleStudies
 from attentest.explorer.plain import as_json
 from attentest.explorer.safety import Guard, posted
-from attentest.explorer.sources.audits import DEFAULT_SOURCES, SourceAudits
+from attentest.explorer.sources.audits import SourceAudits
 from attentest.explorer.sources.server import PAGE as SOURCES
 from attentest.explorer.sources.server import source_routes
 from attentest.papers import PAPERS
 from attentest.people import DEFAULT_PEOPLE
 from attentest.store.folder import REPORT
+from attentest.store.sources import USUAL
 from attentest.tasks import task_of, wording_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def explorer(
     token: str | None = None,
     checkpoints: tuple[Path, ...] = (),
     people: Path = DEFAULT_PEOPLE,
-    sources: Path = DEFAULT_SOURCES,
+    sources: Path = USUAL,
     judging: bool = True,
 ) -> Starlette:
     """The server of a folder of runs, of the studies in ``people``, and of the audits of sources in ``sources``.

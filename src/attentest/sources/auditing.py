@@ -34,8 +34,18 @@ from attentest.sources.question import Question
 from attentest.store.atomic import make_folder, replacing
 from attentest.store.findings import FindingsWriter, Measure
 from attentest.store.folder import RunFolder
+from attentest.store.sources import CASES, UNFINISHED
 
-__all__ = ["DEFAULT", "TYPES", "SourcesAudit", "audit_sources", "load_language_model"]
+__all__ = [
+    "CASES",
+    "DEFAULT",
+    "FINDINGS",
+    "TYPES",
+    "UNFINISHED",
+    "SourcesAudit",
+    "audit_sources",
+    "load_language_model",
+]
 
 #: What every audit asks, in the order of its table; the learnt combination of heads joins them.
 DEFAULT = (
@@ -51,7 +61,7 @@ FINDS = (
     *("attentest.sources.judging.record:examine", "attentest.sources.judging.record:Record"),
     *("attentest.sources.case:open_case", "attentest.sources.prompt:Prompter"),
 )
-CASES, UNFINISHED, FINDINGS = "cases.jsonl", ".cases.unfinished", "findings/sources.parquet"
+FINDINGS = "findings/sources.parquet"
 MEASURES = (
     Measure("share", "share", "mean", "of the largest fall, the share that the first source causes", together="id"),
     Measure("drop", "drop", "mean", "fall of the answer's log-probability without the first source", together="id"),

@@ -14,8 +14,8 @@ from attentest.errors import AttentestError, StorageError, UnknownName
 from attentest.explorer.data.claims import paper_summary
 from attentest.explorer.data.files import Kept, RunFiles
 from attentest.explorer.data.judging import Judge
-from attentest.explorer.sources.audits import is_sources
 from attentest.papers import PAPERS
+from attentest.store.sources import is_sources
 from attentest.studies.record import recorded
 from attentest.tasks import task_of
 

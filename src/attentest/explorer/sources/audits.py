@@ -10,24 +10,16 @@ from typing import TYPE_CHECKING, Any
 from attentest.errors import AttentestError, StorageError, UnknownName, line_of
 from attentest.explorer.data.files import Kept
 from attentest.store.folder import RunFolder
+from attentest.store.sources import CASES, is_sources
 
 if TYPE_CHECKING:
     from attentest.sources.auditing import SourcesAudit
 
-__all__ = ["DEFAULT_SOURCES", "SourceAudits", "is_sources"]
+__all__ = ["SourceAudits"]
 
-#: The folder that ``attentest sources`` writes to.
-DEFAULT_SOURCES = Path("sources")
 Row = dict[str, Any]
-#: The file that a finished audit of sources has and a run has not, and the one of an audit that is under way.
-CASES, UNFINISHED = "cases.jsonl", ".cases.unfinished"
 #: Audits whose records are kept in memory.
 HELD = 8
-
-
-def is_sources(folder: Path) -> bool:
-    """Whether a folder holds an audit of sources, finished or not."""
-    return (folder / CASES).exists() or (folder / UNFINISHED).exists()
 
 
 class SourceAudits:

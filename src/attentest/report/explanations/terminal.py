@@ -13,7 +13,7 @@ from attentest.presentation.certificates import OUTCOMES, Check, figure
 from attentest.presentation.text import visible, visible_token
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored, excerpt
 
-__all__ = ["ExplanationView"]
+__all__ = ["ExplanationView", "shade_of"]
 
 #: The colours of full scores, light enough for black letters: for the class, against it, and of methods without sign.
 FOR, AGAINST, SIZE = (92, 165, 230), (240, 125, 75), (245, 190, 70)
@@ -81,7 +81,7 @@ class ExplanationView:
             if isinstance(place, range):
                 yield Text(f"… {len(place)} words …", style="dim")
                 continue
-            style = "" if method is None else _colour(method.shade(place), method.signed)
+            style = "" if method is None else shade_of(method.shade(place), method.signed)
             yield Text(
                 visible_token(made.tokens[place], LONGEST), style=f"{style} italic" if made.unknown[place] else style
             )
@@ -123,7 +123,7 @@ def _facts(facts: Iterable[tuple[Text, Text]], indent: int = 0, gap: int = 2) ->
     return Padding(table, (0, 0, 0, indent))
 
 
-def _colour(shade: float, signed: bool) -> str:
+def shade_of(shade: float, signed: bool = True) -> str:
     """Black on the colour of the score's direction, mixed with white; nothing for a score that is hardly one."""
     size = min(1.0, abs(shade))
     if size < FAINT:
@@ -136,9 +136,9 @@ def _colour(shade: float, signed: bool) -> str:
 def _legend(signed: bool, unsigned: bool) -> Text:
     legend = Text("Colours: ", style="dim")
     if signed:
-        legend.append(" for ", style=_colour(1, True)).append(" and ").append(" against ", style=_colour(-1, True))
+        legend.append(" for ", style=shade_of(1, True)).append(" and ").append(" against ", style=shade_of(-1, True))
         legend.append(" the class")
     if unsigned:
-        legend.append("; " if signed else "").append(" how much ", style=_colour(1, False))
+        legend.append("; " if signed else "").append(" how much ", style=shade_of(1, False))
         legend.append(", whatever the direction")
     return legend.append(". Full colour is a method's largest score in this text.")

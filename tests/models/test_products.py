@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
-from attentest.models.products import QuickLinear, linear, linear_added
+from attentest.models.products import QuickLinear, linear, linear_added, whole_rows
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -50,3 +54,27 @@ def test_a_layer_of_a_library_gives_the_same() -> None:
     wanted = layer(x)
     layer.__class__ = QuickLinear
     torch.testing.assert_close(layer(x), wanted, atol=1e-5, rtol=0)
+
+
+def test_few_numbers_of_rows_are_ever_multiplied() -> None:
+    whole = [whole_rows(rows) for rows in range(1, 5000)]
+    assert all(rows <= more <= rows + max(15, rows // 4) for rows, more in enumerate(whole, start=1))
+    assert len(set(whole)) < 60
+    assert [whole_rows(more) for more in whole] == whole
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_memory_does_not_grow_with_the_number_of_shapes() -> None:
+    program = """
+import torch
+from attentest.models.products import linear
+torch.set_num_threads(1); torch.set_grad_enabled(False)
+def mebibytes(): return int(open("/proc/self/statm").read().split()[1]) / 256
+weight = torch.randn(512, 128)
+for rows in range(1, 2048, 16): linear(torch.randn(rows, 128), weight)
+before = mebibytes()
+for rows in range(3, 2048): linear(torch.randn(rows, 128), weight)
+assert mebibytes() < before + 64, (before, mebibytes())
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -10,10 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-__all__ = ["QuickLinear", "linear", "linear_added"]
+__all__ = ["QuickLinear", "linear", "linear_added", "whole_rows"]
 
 #: An operation that torch's compiler makes its products of; where torch was built without oneDNN there is none.
 _KNOWN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+#: Up to so many rows, their number is a multiple of this.
+STEPS = ((64, 8), (256, 16), (512, 32), (2048, 128), (8192, 512))
+LARGEST = 2048
 
 
 def linear(
@@ -22,18 +26,36 @@ def linear(
     """x·weightᵀ + bias."""
     if not _suits(x, weight):
         return nn.functional.linear(x, weight, bias)
-    product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
-    return product
+    rows = x.numel() // x.shape[-1]
+    flat = _padded(x.reshape(rows, -1), whole_rows(rows))
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(flat, weight, bias, "none", [], "")
+    return product[:rows].view(*x.shape[:-1], len(weight))
 
 
 def linear_added(
     to: Float[Tensor, "rows out"], x: Float[Tensor, "rows given"], weight: Float[Tensor, "out given"]
 ) -> Float[Tensor, "rows out"]:
-    """x·weightᵀ added to a tensor, which may be overwritten."""
-    if not _suits(x, weight):
+    """x·weightᵀ added to a tensor, which may be overwritten; rows that are not whole are left to torch."""
+    if not _suits(x, weight) or len(x) != whole_rows(len(x)):
         return to.addmm_(x, weight.T)
     total: Tensor = torch.ops.mkldnn._linear_pointwise(x, to, weight, None, "add")
     return total
+
+
+def whole_rows(rows: int) -> int:
+    """So many rows or a few more: oneDNN keeps code for every number of rows it has seen, so these are few."""
+    step = next((step for most, step in STEPS if rows <= most), LARGEST)
+    return -(-rows // step) * step
+
+
+def _padded(x: Float[Tensor, "rows given"], rows: int) -> Float[Tensor, "more given"]:
+    """Zeros below."""
+    if rows == len(x):
+        return x
+    more = x.new_empty(rows, x.shape[1])
+    more[: len(x)] = x
+    more[len(x) :].zero_()
+    return more
 
 
 def _suits(x: Tensor, weight: Tensor) -> bool:

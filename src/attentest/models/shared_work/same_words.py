@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from attentest.data.batches import Batch
 from attentest.models.capabilities import ReadsMany
@@ -20,7 +20,7 @@ from attentest.models.parts.bidirectional import reversal
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import AverageNetwork
 from attentest.models.parts.lstm import BiLSTMNetwork, Cell
-from attentest.models.products import linear_added
+from attentest.models.products import linear_added, whole_rows
 from attentest.models.subject import Subject
 
 __all__ = ["Reader", "distinct_words", "reader_of"]
@@ -91,7 +91,9 @@ def _run(
     projected: Float[Tensor, "word gate"], recurrent: Float[Tensor, "hidden gate"], index: Int[Tensor, "batch position"]
 ) -> Float[Tensor, "batch position hidden"]:
     """A one-directional LSTM over texts of projected words, in place; gates are in the order that Cell puts them."""
-    count, width = index.shape
+    texts, width = index.shape
+    count = whole_rows(texts)
+    index = nn.functional.pad(index, (0, 0, 0, count - texts))
     states = projected.new_empty(width, count, recurrent.shape[0])
     c = torch.zeros_like(states[0])
     for t, places in enumerate(index.T.contiguous()):
@@ -101,4 +103,4 @@ def _run(
         into, forget, out, new = gates.sigmoid_().chunk(4, dim=-1)
         c.mul_(forget).addcmul_(into, new, value=2.0).sub_(into)
         torch.mul(c, 2.0, out=states[t]).sigmoid_().mul_(2.0).sub_(1.0).mul_(out)
-    return states.transpose(0, 1)
+    return states[:, :texts].transpose(0, 1)

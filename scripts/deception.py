@@ -2,9 +2,10 @@
 
     python scripts/deception.py [RUNS …]
 
-``twins.csv`` in the paper's folder has a row for every model; ``docs/images/pruthi-twins.svg`` shows what the verdict
-said of them. The tables of the page are put into it. A model whose twin is not there is left out, and named. Models of
-the table whose runs are not among RUNS stay in it as they are.
+``twins.csv`` in the paper's folder has a row for every model, ``uniform.csv`` for every translator whose attention is
+uniform; ``docs/images/pruthi-twins.svg`` shows what the verdict said of twins. The tables of the page are put into it.
+A model whose twin is not there is left out, and named. Models of the tables whose runs are not among RUNS stay in them
+as they are.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from attentest.presentation.charts import THEME, data_of, styled, svg
 from attentest.report.deception.twins import Twin, Twins
 from attentest.store.atomic import replacing, write_text
 from attentest.store.folder import runs_in
+from attentest.store.summary import estimate
 
 IMAGE = Path(__file__).parent.parent / "docs" / "images" / "pruthi-twins.svg"
 ANSWERS = ("no", "with care", "yes", "cannot say")
@@ -31,8 +33,9 @@ SHADES = ("#c0392b", "#e69f00", "#2a7ab9", "#b8b8b8")
 CORPORA = {
     **{"deceptive_pronoun": "Pronoun", "deceptive_sst_wiki": "SST+Wiki", "bigram_flip": "Bigram flip"},
     **{"sequence_copy": "Sequence copy", "sequence_reverse": "Sequence reverse"},
+    "multi30k_aligned": "English to German",
 }
-MODELS = {"none": "embedding", "bilstm": "bilstm", "bigru": "translator"}
+MODELS = {"none": "embedding", "bilstm": "bilstm", "bigru": "translator", "all-MiniLM-L6-v2": "transformer"}
 TRAINED = {0.0: "honest", 0.1: "λ = .1", 1.0: "λ = 1"}
 ASKED = {"instances", "rationale", "exchange", "importance"}
 Row = dict[str, Any]
@@ -42,6 +45,8 @@ def finished(roots: list[Path]) -> list[Twin]:
     """Every model of the folders that was asked everything."""
     found = []
     for folder in (folder for root in roots for folder in runs_in(root)):
+        if folder.record["fields"]["model"]["attention"] == "uniform":
+            continue
         if all(folder.named(name) for name in ASKED):
             found.append(Twin.of(folder))
         else:
@@ -58,6 +63,7 @@ def known(path: Path) -> list[Twin]:
                 **{name: row[name] for name in ("corpus", "encoder", "attention", "heads", "run")},
                 **{name: float(row[name]) for name in names},
                 seed=int(row["seed"]),
+                bleu=float(row["bleu"]) if row.get("bleu") else None,
                 answers={
                     name.removeprefix("answer_"): said for name, said in row.items() if name.startswith("answer_")
                 },
@@ -113,24 +119,72 @@ def means(rows: list[Row]) -> list[str]:
         )
         hides = "–" if weight == 0 else f"{sum(row['kind'] == 'deceptive' for row in some)} of {len(some)}"
         shown = f"{weight:g}{', max' if heads == 'max' else ''}"
-        theirs = published.get((corpus, encoder.partition("(")[0], weight)) if heads != "max" else None
+        theirs = published.get((corpus, encoder.partition("(")[0], weight, heads or "mean"))
         cells = (*values, hides, theirs or "–")
         lines.append(f"| {corpus} | {encoder} | {shown} | {len(some)} | {' | '.join(cells)} |")
     return lines
 
 
-def recalled() -> dict[tuple[str, str, float], str]:
-    """The paper's accuracy and mass by corpus, encoder and λ."""
-    with (PAPERS["pruthi_2020"].folder / "claims.csv").open(encoding="utf-8", newline="") as file:
-        given = {(row["dataset"], row["model"], row["measure"]): row["value"] for row in csv.DictReader(file)}
+def recalled(measure: str = "accuracy") -> dict[tuple[str, str, float, str], str]:
+    """The paper's accuracy, or BLEU, and mass by corpus, encoder, λ and heads."""
+    given = _claimed()
     found = {}
     for corpus, theirs in CORPORA.items():
         for encoder, kind in MODELS.items():
             for weight, trained in TRAINED.items():
-                pair = [given.get((theirs, f"{kind}, {trained}", name)) for name in ("accuracy", "mass")]
-                if all(pair):
-                    found[corpus, encoder, weight] = ", ".join(map(str, pair))
+                for heads, said in (("mean", ""), ("max", ", max")):
+                    pair = [given.get((theirs, f"{kind}, {trained}{said}", name)) for name in (measure, "mass")]
+                    if all(pair):
+                        found[corpus, encoder, weight, heads] = ", ".join(map(str, pair))
     return found
+
+
+def _claimed() -> dict[tuple[str, str, str], str]:
+    with (PAPERS["pruthi_2020"].folder / "claims.csv").open(encoding="utf-8", newline="") as file:
+        return {(row["dataset"], row["model"], row["measure"]): row["value"] for row in csv.DictReader(file)}
+
+
+def translation(rows: list[Row]) -> list[str]:
+    """By λ: BLEU, and the lowest and highest seed's, beside the paper's."""
+    lines = ["| λ | seeds | BLEU | lowest … highest | mass | follows | paper: BLEU, mass |", "| --- |" + " ---: |" * 6]
+    theirs = recalled("bleu")
+    for weight in sorted({row["weight"] for row in rows}):
+        some = [row for row in rows if row["weight"] == weight and row.get("bleu") is not None]
+        if some:
+            every = [row["bleu"] for row in some]
+            mass, follows = (100 * sum(row[name] for row in some) / len(some) for name in ("mass", "followed"))
+            published = theirs.get(("multi30k_aligned", "bigru", weight, "mean"), "–")
+            cells = (f"{sum(every) / len(every):.1f}", f"{min(every):.1f} … {max(every):.1f}", f"{mass:.1f}")
+            lines.append(f"| {weight:g} | {len(some)} | {' | '.join(cells)} | {follows:.1f} | {published} |")
+    return lines
+
+
+def uniform(path: Path, roots: list[Path]) -> list[str]:
+    """Translators whose attention is uniform: accuracy and mass, beside the paper's; the table of all is written."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    if path.is_file():
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = {(row["corpus"], row["seed"]): row for row in csv.DictReader(file)}
+    for folder in (folder for root in roots for folder in runs_in(root)):
+        fields, asked = folder.record["fields"], (folder.named("instances"), folder.named("rationale"))
+        if fields["model"]["attention"] == "uniform" and all(asked):
+            right, marked = (folder.findings(str(name)) for name in asked)
+            figures = estimate(right, "accuracy").value, estimate(marked, "attention.mass").value
+            said = dict(zip(("accuracy", "mass"), (f"{figure:.4f}" for figure in figures), strict=True))
+            key = fields["corpus"]["name"], str(fields["seed"])
+            rows[key] = {"corpus": key[0], "seed": key[1], **said, "run": folder.path.name}
+    with replacing(path) as to, to.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, ("corpus", "seed", "accuracy", "mass", "run"), lineterminator="\n")
+        table.writeheader()
+        table.writerows(row for _, row in sorted(rows.items()))
+    given = _claimed()
+    lines = ["| corpus | seeds | accuracy | mass | paper: accuracy, mass |", "| --- |" + " ---: |" * 4]
+    for corpus in sorted({corpus for corpus, _ in rows}):
+        some = [row for (one, _), row in rows.items() if one == corpus]
+        ours = (f"{100 * sum(float(row[name]) for row in some) / len(some):.1f}" for name in ("accuracy", "mass"))
+        theirs = (given[CORPORA[corpus], "translator, uniform", name] for name in ("accuracy", "mass"))
+        lines.append(f"| {corpus} | {len(some)} | {' | '.join(ours)} | {', '.join(theirs)} |")
+    return lines
 
 
 def picture(rows: list[Row]) -> str:
@@ -164,18 +218,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="*", type=Path)
     target = PAPERS["pruthi_2020"].folder / "twins.csv"
-    models = together(known(target), finished(parser.parse_args().runs))
+    roots = parser.parse_args().runs
+    models = together(known(target), finished(roots))
     rows = with_twins(models).records()
     with replacing(target) as path, path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
         table.writeheader()
-        names = [name for name, value in rows[0].items() if isinstance(value, float) and name != "weight"]
-        table.writerows({**row, **{name: f"{row[name]:.4f}" for name in names}} for row in rows)
+        table.writerows(
+            {name: f"{v:.4f}" if isinstance(v, float) and name != "weight" else v for name, v in row.items()}
+            for row in rows
+        )
     write_text(IMAGE, picture(rows))
     page = target.with_name("page.md")
     text = page.read_text("utf-8")
-    for name, lines in (("means", means(rows)), ("confusion", confusion(rows))):
+    tables = {"means": means(rows), "confusion": confusion(rows), "translation": translation(rows)}
+    tables["uniform"] = uniform(target.with_name("uniform.csv"), roots)
+    for name, lines in tables.items():
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        if not mark:
+            print(f"left out, for the page has no place for it: {name}")
+            continue
         text = before + mark + "\n" + "\n".join(lines) + "\n\n<!-- end -->" + rest.partition("<!-- end -->")[2]
     write_text(page, text)
 

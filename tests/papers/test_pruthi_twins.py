@@ -26,7 +26,7 @@ def tables() -> dict[str, list[list[str]]]:
     head = ""
     for line in (FOLDER / "page.md").read_text("utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("| corpus"):
+        if line.startswith(("| corpus", "| λ")):
             head = cells[2]
         elif line.startswith("|") and "---" not in line:
             found[head].append(cells)
@@ -78,7 +78,8 @@ def test_the_papers_figures_beside_ours_are_those_that_were_recalled(tables):
         given = {(row["dataset"], row["model"], row["measure"]): row["value"] for row in csv.DictReader(file)}
     corpora = {"deceptive_pronoun": "Pronoun", "deceptive_sst_wiki": "SST+Wiki", "bigram_flip": "Bigram flip"}
     models = {"none": "embedding", "bilstm(hidden=64)": "bilstm", "bigru(hidden=64)": "translator"}
-    trained = {"0": "honest", "0.1": "λ = .1", "1": "λ = 1"}
+    models["all-MiniLM-L6-v2"] = "transformer"
+    trained = {"0": "honest", "0.1": "λ = .1", "1": "λ = 1", "0.1, max": "λ = .1, max", "1, max": "λ = 1, max"}
     seen = 0
     for corpus, encoder, name, *_, theirs in tables["λ"]:
         if corpus in corpora and encoder in models:
@@ -86,7 +87,7 @@ def test_the_papers_figures_beside_ours_are_those_that_were_recalled(tables):
             figures = [given[corpora[corpus], model, measure] for measure in ("accuracy", "mass")]
             assert theirs == ", ".join(figures)
             seen += 1
-    assert seen >= 12
+    assert seen >= 20
 
 
 def test_what_the_page_begins_with_is_what_came_out(rows):
@@ -97,8 +98,10 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
     honest = [row for row in rows if row["kind"] == "honest"]
     assert f"*no* of none of {len(honest)} honest twins" in text
     assert not any(row["answer_reason"] == "no" for row in honest)
-    spoken = sum(row["answer_reason"] != "cannot say" for row in honest)
-    assert f"*cannot say* of {len(honest) - spoken}" in text
+    told = Counter(row["answer_reason"] for row in honest)
+    assert f"*yes* of {told['yes']}, and *cannot say* of {told['cannot say']}" in text
+    missed = Counter(row["answer_reason"] for row in deceptive)
+    assert (missed["with care"], missed["cannot say"], missed["yes"]) == (1, 3, 0)
     alone = [row for row in rows if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
     assert not any(row["kind"] == "deceptive" for row in alone)
     pronoun = [row for row in rows if row["corpus"] == "deceptive_pronoun" and row["encoder"] == "bilstm(hidden=64)"]
@@ -111,13 +114,39 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
 
 def test_what_the_page_says_of_generation_is_what_came_out(rows):
     page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
-    made = [row for row in rows if row["encoder"] == "bigru(hidden=64)"]
+    made = [row for row in rows if row["corpus"] in ("bigram_flip", "sequence_copy", "sequence_reverse")]
     assert not any(row["kind"] == "deceptive" for row in made)
     hidden = [row for row in made if row["weight"] == "1.0"]
-    assert {row["corpus"] for row in hidden} == {"bigram_flip", "sequence_copy", "sequence_reverse"}
+    assert len({row["corpus"] for row in hidden}) == 3
     for column, ends in (("mass", "falls to {} to {} %"), ("accuracy", "accuracy to {} to {} %")):
         shares = [100 * float(row[column]) for row in hidden]
         assert ends.format(f"{min(shares):.0f}", f"{max(shares):.0f}") in page
     honest = Counter(row["answer_reason"] for row in made if row["kind"] == "honest")
     assert set(honest) == {"with care", "cannot say"}
     assert f"Of {honest.total()} honest ones it says *with care* {honest['with care']} times" in page
+
+
+def test_uniform_attention_is_shown_as_it_was_measured(tables):
+    with (FOLDER / "uniform.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    with (FOLDER / "claims.csv").open(encoding="utf-8") as file:
+        given = {(row["dataset"], row["model"], row["measure"]): row["value"] for row in csv.DictReader(file)}
+    assert [cells[0] for cells in tables["accuracy"]] == sorted({row["corpus"] for row in rows})
+    for corpus, seeds, *values, theirs in tables["accuracy"]:
+        some = [row for row in rows if row["corpus"] == corpus]
+        assert int(seeds) == len(some) == len({row["seed"] for row in some})
+        for column, value in zip(("accuracy", "mass"), values, strict=True):
+            assert float(value) == pytest.approx(100 * sum(float(row[column]) for row in some) / len(some), abs=0.06)
+        called = corpus.capitalize().replace("_", " ")
+        assert theirs == ", ".join(given[called, "translator, uniform", measure] for measure in ("accuracy", "mass"))
+
+
+def test_bleu_is_the_mean_of_the_seeds(rows, tables):
+    for weight, seeds, bleu, ends, mass, follows, _ in tables["BLEU"]:
+        some = [row for row in rows if row.get("bleu") and float(row["weight"]) == float(weight)]
+        scores = [float(row["bleu"]) for row in some]
+        assert int(seeds) == len(some)
+        assert float(bleu) == pytest.approx(sum(scores) / len(scores), abs=0.06)
+        assert ends == f"{min(scores):.1f} … {max(scores):.1f}"
+        for column, value in (("mass", mass), ("followed", follows)):
+            assert float(value) == pytest.approx(100 * sum(float(row[column]) for row in some) / len(some), abs=0.06)

@@ -53,6 +53,8 @@ class Twin:
     rest_followed: float
     #: The verdict's answers by use.
     answers: Mapping[str, str]
+    #: Of a translator that was asked to translate.
+    bleu: float | None = None
 
     @classmethod
     def of(cls, folder: RunFolder) -> Twin:
@@ -72,6 +74,7 @@ class Twin:
             estimate(found["exchange"], "followed").value,
             estimate(found["exchange"], "rest_followed").value,
             {goal.key: goal.answer for goal in judge(folder).goals if goal.key},
+            None if (written := folder.named("bleu")) is None else estimate(folder.findings(written), "own.bleu").value,
         )
 
     @property
@@ -114,6 +117,7 @@ class Twins:
                 "kind": self.kind(one),
                 **{f"answer_{key}": answer for key, answer in one.answers.items()},
                 "run": one.run,
+                **({} if one.bleu is None else {"bleu": one.bleu}),
             }
             for one in self.models
         ]

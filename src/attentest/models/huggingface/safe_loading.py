@@ -78,12 +78,12 @@ def _refuse_elsewhere(folder: Path, path: Path) -> None:
     home = folder.resolve()
     blobs = home.parents[1] / "blobs" if home.parent.name == "snapshots" else home
     try:
-        target = path.resolve()
-    except (OSError, RuntimeError):  # links in a circle
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):  # links in a circle, or to nothing
         target = Path()
     if path.is_symlink() and not any(target.is_relative_to(place) for place in (home, blobs)):
         raise CheckpointError(
-            f"{path} is a link to a file outside of the checkpoint, which is not read. Copy the file itself there."
+            f"{path} is a link to no file inside of the checkpoint, and others are not read. Copy the file itself there."
         )
 
 

@@ -29,7 +29,7 @@ def audit_of_sources(options: Options, column: str, to: Path, **others: Any) -> 
             f"--sources-column {column}."
         )
     sources(
-        model=str(options.model),
+        model=[str(options.model)],
         data=Path(options.data),
         sources_column=column,
         prompt=options.prompt or "",

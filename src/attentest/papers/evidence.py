@@ -216,6 +216,8 @@ class Evidence:
             if rule.count == "vocabulary":
                 return float(counts["vocabulary" if corpus.vocabulary == "train" else "vocabulary_of_all_splits"])
             splits: Mapping[str, Any] = counts["splits"]
+            if rule.count == "classes":
+                return float(len(splits["train"]["by_class"]))
             if rule.count == "mean length":
                 chosen = [splits[name] for name in corpus.length if name in splits]
                 texts = sum(split["texts"] for split in chosen)

@@ -105,8 +105,8 @@ class MeasureRule:
     tolerance: float = 0.0
     #: Why that much.
     why: str = ""
-    #: A number of corpus.json: "vocabulary", "texts in train", "texts in test", "mean length".
-    count: Literal["", "vocabulary", "texts in train", "texts in test", "mean length"] = ""
+    #: A number of corpus.json.
+    count: Literal["", "vocabulary", "texts in train", "texts in test", "mean length", "classes"] = ""
     challenge: str = ""
     #: A measure that the findings declare, or a statistic of ``column`` (for F1, the predictions; for its change, those
     #: under other weights).

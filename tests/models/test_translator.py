@@ -27,7 +27,19 @@ KINDS = [
     ("bahdanau(hidden=12)", "random"),
     ("luong(hidden=12)", "dot(scaled=False, mapped=False)"),
     ("luong(hidden=10, feeding=False)", "dot(scaled=False)"),
+    ("bahdanau(hidden=10, start='zeros')", "additive"),
+    ("luong(hidden=12, start='zeros')", "dot(scaled=False, mapped=False)"),
 ]
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong"])
+def test_a_decoder_may_begin_with_nothing_of_the_text(name):
+    summary = torch.ones(2, 6)
+    begun = DECODERS.parse(f"{name}(hidden=4, start='zeros')").build(3, 6).begin(summary)
+    assert all(not values.any() for values in begun)
+    assert DECODERS.parse(f"{name}(hidden=4)").build(3, 6).begin(summary)[0].any()
+    with pytest.raises(InputError, match="start='mean' must be summary or zeros"):
+        DECODERS.parse(f"{name}(start='mean')")
 
 
 def made(decoder, attention, count=6, dtype=torch.float32):

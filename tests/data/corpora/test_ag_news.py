@@ -34,6 +34,15 @@ def test_a_label_that_is_no_number_is_refused(tmp_path: Path) -> None:
         list(AGNews().read_official(tmp_path)["train"])
 
 
+def test_fewer_items_to_train_on_leave_dev_and_test_as_they_are() -> None:
+    splits = [AGNews(training=n).prepare(Given(train=rows(), test=rows())).splits for n in (5, 9, 0)]
+    ids = [{name: [text.id for text in texts] for name, texts in made.items()} for made in splits]
+    assert [len(made["train"]) for made in ids] == [5, 9, len(ids[2]["train"])]
+    assert set(ids[0]["train"]) < set(ids[1]["train"]) < set(ids[2]["train"])
+    assert ids[0]["dev"] == ids[2]["dev"]
+    assert ids[0]["test"] == ids[2]["test"]
+
+
 @pytest.mark.slow
 def test_world_and_business_are_kept_and_a_tenth_is_dev() -> None:
     prepared = AGNews().prepare(Given(train=rows(), test=rows()))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.data.catalog.test_cleaning import Given
 
 from attentest.data.catalog.installing import get
 from attentest.data.catalog.presets import with_preset
@@ -103,3 +104,22 @@ def test_the_real_reviews_count_as_they_should(tmp_path: Path, monkeypatch: pyte
     assert {name: len(split) for name, split in corpus.splits.items()} == {"train": 17229, "dev": 4287, "test": 4358}
     record = next(tmp_path.glob("prepared/*/corpus.json"))
     assert json.loads(record.read_text(encoding="utf-8"))["digest"] == corpus.digest
+
+
+def test_ratings_may_be_the_classes(tmp_path: Path) -> None:
+    rows = IMDB().read_official(aclimdb(tmp_path))
+    given = {
+        split: [*some, {"id": f"{split}/x", "text": "a", "label": 1, "rating": None}] for split, some in rows.items()
+    }
+    made = IMDB(tokens="words", ratings=True, test_share=1.0).prepare(Given(**given))
+    splits = {split: list(texts) for split, texts in made.splits.items()}
+    assert made.classes == [f"{rating} of 10" for rating in (1, 2, 3, 4, 7, 8, 9, 10)]
+    assert {text.label for text in splits["test"]} == {2, 4}
+    assert all(text.label == (4 if "/pos/" in text.id else 2) for text in splits["test"])
+    assert "test: 1 review left out: no rating" in made.left_out
+
+
+def test_reviews_without_ratings_are_no_classes_by_rating() -> None:
+    rows = [{"id": f"r{n}", "text": "fine words", "label": n % 2} for n in range(8)]
+    with pytest.raises(InputError, match="these reviews have no ratings; get the official archive"):
+        IMDB(ratings=True).prepare(Given(train=rows, test=rows))

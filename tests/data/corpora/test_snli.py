@@ -8,7 +8,7 @@ import pytest
 from tests.data.corpora.made_up import from_official, prepared, real, write
 
 from attentest.data.corpora.pairs import CLASSES
-from attentest.data.corpora.snli import SNLI
+from attentest.data.corpora.snli import SNLI, SNLIHypotheses
 from attentest.errors import InputError
 
 
@@ -53,6 +53,23 @@ def test_attention_may_read_the_hypothesis_instead(tmp_path: Path) -> None:
     assert splits["dev"][0].tokens == ["an", "animal", "."]
     with pytest.raises(InputError, match="attend='both' must be 'premise' or 'hypothesis'"):
         SNLI(attend="both")
+
+
+def test_fewer_pairs_to_train_on_are_part_of_more(tmp_path: Path) -> None:
+    lines = "".join(pair(f"t{n}", "neutral") for n in range(9))
+    folder = write(tmp_path, {f"snli_1.0_{split}.jsonl": lines for split in ("train", "dev", "test")})
+    drawn = [from_official(SNLI(training=n), folder) for n in (3, 5, 0)]
+    ids = [{i.id for i in splits["train"]} for _, splits in drawn]
+    assert [len(some) for some in ids] == [3, 5, 9]
+    assert ids[0] < ids[1] < ids[2]
+    assert [len(splits["test"]) for _, splits in drawn] == [9, 9, 9]
+    assert drawn[0][0].partial == "train has 3 of the 550,152 official pairs"
+
+
+def test_hypotheses_alone_are_single_texts_with_the_same_labels(tmp_path: Path) -> None:
+    _, splits = from_official(SNLIHypotheses(), official(tmp_path))
+    assert SNLIHypotheses.task == "single"
+    assert [(i.id, i.tokens, i.second, i.label) for i in splits["test"]] == [("e1", ["an", "animal", "."], None, 0)]
 
 
 def test_a_missing_or_foreign_official_file_is_one_clear_line(tmp_path: Path) -> None:

@@ -39,10 +39,16 @@ def test_brackets_case_and_non_word_characters_go_and_flags_follow_their_parts()
 def test_the_smallest_phrases_with_a_sentiment_can_be_marked_too() -> None:
     row = row_of("could have been so good", [2, 2, 2, 2, 3])
     row["spans"] = [[0, 2, 1], [3, 5, 3], [2, 5, 3], [0, 5, 1]]
-    assert clean(row, phrases=True).rationale == [True, True, False, False, True]
+    assert clean(row, marks="phrases").rationale == [True, True, False, False, True]
     assert clean(row).rationale == [False, False, False, False, True]
-    with pytest.raises(InputError, match="marks='words' is unknown"):
+    with pytest.raises(InputError, match="marks='words' must be one of tokens, negative, positive, phrases"):
         SST(marks="words")
+
+
+def test_words_of_one_sentiment_can_be_marked_alone() -> None:
+    row = row_of("a good film and a dull one", [2, 3, 2, 2, 2, 1, 2])
+    assert clean(row, marks="positive").rationale == [False, True, False, False, False, False, False]
+    assert clean(row, marks="negative").rationale == [False, False, False, False, False, True, False]
 
 
 # ── the official form ──

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import heapq
 import math
 import re
 import sys
@@ -30,6 +31,7 @@ __all__ = [
     "counted",
     "csv_records",
     "drawn",
+    "fewer",
     "held_out",
     "instances",
     "parts_of",
@@ -151,6 +153,15 @@ def shuffled_rows(read: Callable[[], Iterable[Row]], count: int, at_once: int = 
         keyed = ((shuffled(row["id"]), row) for row in read())
         mine = [(key, row) for key, row in keyed if int.from_bytes(key[:4]) * passes >> 32 == turn]
         yield from (row for _, row in sorted(mine, key=itemgetter(0)))
+
+
+def fewer(read: Callable[[], Iterable[Row]], count: int) -> Iterator[Row]:
+    """So many of the rows, those whose hashes come first; 0: all. A smaller draw is part of every larger one."""
+    if not count:
+        yield from read()
+        return
+    chosen = set(heapq.nsmallest(count, (shuffled(row["id"]) for row in read())))
+    yield from (row for row in read() if shuffled(row["id"]) in chosen)
 
 
 def held_out(ids: Sequence[str], labels: Sequence[int], share: float = 0.1, seed: int = 0) -> set[str]:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from attentest.data.catalog.cleaning import Limits, held_out, instances, shuffled
-from attentest.data.corpora.declared import Expected, Prepared, Rows
+from attentest.data.catalog.cleaning import Limits, counted, held_out, instances, shuffled
+from attentest.data.corpora.declared import Expected, Instance, Prepared, Rows
 from attentest.data.corpora.zhang import Zhang
 from attentest.data.sources.archive import Archive
+from attentest.parameters import Within
 
 __all__ = ["AGNews", "AGNews4", "News"]
 
@@ -40,6 +41,7 @@ class News(Zhang, ABC):
     drop_extremes: Annotated[
         bool, "Leave out the shortest and the longest texts of every split, as the released code does."
     ] = False
+    training: Annotated[int, "Train on so many of the items, drawn at random; 0: all.", Within(0, 10**9)] = 0
 
     def prepare(self, rows: Rows) -> Prepared:
         """The descriptions of these topics, cleaned; a complete training split before a partial one."""
@@ -61,7 +63,7 @@ class News(Zhang, ABC):
         }
         dev = held_out([text.id for text in kept["train"]], [text.label for text in kept["train"]])
         splits = {
-            "train": [text for text in kept["train"] if text.id not in dev],
+            "train": self._drawn([text for text in kept["train"] if text.id not in dev], left_out),
             "dev": [text for text in kept["train"] if text.id in dev],
             "test": kept["test"],
         }
@@ -76,6 +78,13 @@ class News(Zhang, ABC):
             else "train is 15,003 of 120,000 rows over the four topics: the first 10,429, and 4,574 of a random sample "
             "whose texts begin with the title",
         )
+
+    def _drawn(self, texts: list[Instance], left_out: list[str]) -> list[Instance]:
+        """Those to train on: a smaller draw is part of every larger one."""
+        if not self.training or self.training >= len(texts):
+            return texts
+        counted(left_out, "train", len(texts) - self.training, f"not among the {self.training:,} drawn", "item")
+        return sorted(texts, key=lambda text: shuffled(text.id))[: self.training]
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ LENGTHS = "theirs counts before the length limits and has no dev split"
 NO_DEV = "theirs has the dev texts in training: with them ours has"
 SAMPLE = "another sample: theirs follows the order of the Keras release, which raw text does not give"
 SPACY = "theirs is counted on the Keras release, without punctuation: see preset released"
+#: The official reviews are negative or positive by their ratings; those in between are not among them.
+RATINGS = (1, 2, 3, 4, 7, 8, 9, 10)
 KERAS = frozenset('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n')
 SPACED = str.maketrans(dict.fromkeys(KERAS, " "))
 
@@ -89,6 +91,9 @@ class IMDB(Declared):
         float, "The share of the official test reviews that is examined; 1.0: all.", Within(0, 1, without=(0,))
     ] = 0.2
     min_df: Annotated[int, "Training reviews a word must occur in to be known.", Within(0, 10**9)] = 10
+    ratings: Annotated[
+        bool, "The eight ratings that reviews have (1 to 4 and 7 to 10) as classes, instead of negative and positive."
+    ] = False
     seed: Annotated[int, "Decides which reviews go to dev and into the test sample.", SEEDS] = 1378
 
     def __post_init__(self) -> None:
@@ -116,7 +121,11 @@ class IMDB(Declared):
             split: self._stream(rows, official, split, parts.get(split), left_out)
             for split, official in (("train", "train"), ("dev", "train"), ("test", "test"))
         }
-        return Prepared(splits, ("negative", "positive"), self._preparation, left_out, min_frequency=self.min_df)
+        if self.ratings:
+            for split in ("train", "test"):
+                counted(left_out, split, sum(row.get("rating") is None for row in rows(split)), "no rating", "review")
+        classes = [f"{rating} of 10" for rating in RATINGS] if self.ratings else ("negative", "positive")
+        return Prepared(splits, classes, self._preparation, left_out, min_frequency=self.min_df)
 
     @property
     def _preparation(self) -> str:
@@ -128,14 +137,27 @@ class IMDB(Declared):
 
     def _parts(self, rows: Rows, official: str, shares: Mapping[str, float]) -> dict[str, frozenset[str]]:
         """The ids that go to each part, by label and a hash of the id."""
-        ids, labels = zip(*((row["id"], str(row["label"])) for row in rows(official)), strict=True)
+        ids, labels = zip(*((row["id"], str(row["label"])) for row in self._rated(rows(official))), strict=True)
         chosen = stratified(ids, labels, fractions=shares, seed=self.seed)
         return {part: frozenset(ids[place] for place in places.tolist()) for part, places in chosen.items()}
+
+    def _rated(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The reviews, or with ``ratings`` those that have one, which takes the label's place."""
+        if not self.ratings:
+            yield from rows
+            return
+        none = True
+        for row in rows:
+            if row.get("rating") is not None:
+                none = False
+                yield {**row, "label": RATINGS.index(row["rating"])}
+        if none:
+            raise InputError("Corpus 'imdb': these reviews have no ratings; get the official archive.")
 
     def _stream(
         self, rows: Rows, official: str, split: str, chosen: frozenset[str] | None, left_out: list[str]
     ) -> Iterator[Instance]:
-        wanted = (row for row in rows(official) if chosen is None or row["id"] in chosen)
+        wanted = (row for row in self._rated(rows(official)) if chosen is None or row["id"] in chosen)
         short = long = 0
         for review in self._tokenised(wanted):
             length = len(review.tokens)

@@ -14,7 +14,7 @@ from attentest.data.corpora.words import Words
 from attentest.errors import InputError
 from attentest.tasks import TaskName
 
-__all__ = ["CLASSES", "Pairs"]
+__all__ = ["CLASSES", "Marks", "Pairs"]
 
 #: In Jain & Wallace's order.
 CLASSES = ("neutral", "contradiction", "entailment")

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from attentest.data.corpora.declared import Expected, Prepared, Row, Rows
+from attentest.data.catalog.cleaning import fewer
+from attentest.data.corpora.declared import Expected, Instance, Prepared, Row, Rows
 from attentest.data.corpora.official_files import found, json_objects
-from attentest.data.corpora.pairs import CLASSES, Pairs
+from attentest.data.corpora.pairs import CLASSES, Marks, Pairs
 from attentest.data.sources.archive import Archive
 from attentest.data.sources.source import Source
 from attentest.errors import InputError
+from attentest.parameters import Within
+from attentest.tasks import TaskName
 
-__all__ = ["SNLI", "labelled_pairs"]
+__all__ = ["SNLI", "SNLIHypotheses", "labelled_pairs"]
 
 OFFICIAL_TRAIN = 550_152
 JW = "Jain & Wallace 2019, Table 1"
@@ -59,21 +62,54 @@ class SNLI(Pairs):
         Expected("train", "average length", 14, JW, because="printed as a whole number"),
     )
 
+    training: Annotated[int, "Train on so many of the pairs, drawn at random; 0: all.", Within(0, 10**9)] = 0
+
     def read_official(self, folder: Path) -> Mapping[str, Iterable[Row]]:
         """snli_1.0_{train,dev,test}.jsonl; a pair without a gold label ('-') has label null."""
         return {split: labelled_pairs(found(folder, f"snli_1.0_{split}.jsonl")) for split in self.splits}
 
     def prepare(self, rows: Rows) -> Prepared:
         """The three official splits without the pairs that have no gold label."""
-        count = sum(1 for _ in rows("train"))
+        there = sum(1 for _ in rows("train"))
+        count = min(self.training or there, there)
         left_out: list[str] = []
+        training = fewer(lambda: rows("train"), count if count < there else 0)
         return Prepared(
-            splits={split: self.instances(split, rows(split), left_out) for split in self.splits},
+            splits={
+                split: self.instances(split, training if split == "train" else rows(split), left_out)
+                for split in self.splits
+            },
             classes=CLASSES,
             preparation=self.preparation,
             left_out=left_out,
             partial=f"train has {count:,} of the {OFFICIAL_TRAIN:,} official pairs" if count < OFFICIAL_TRAIN else "",
         )
+
+
+@dataclass(frozen=True)
+class SNLIHypotheses(SNLI):
+    """The hypotheses of SNLI alone: what they tell of the label without their premises.
+
+    The same pairs with the premise left out, as a corpus of single texts. A model that does well here says how much
+    of SNLI can be had without reading the premise (Gururangan et al. 2018). It shares the files of `snli`.
+    """
+
+    name: ClassVar[str] = "snli_hypotheses"
+    summary: ClassVar[str] = "The hypotheses of SNLI without their premises: what do they tell of the label?"
+    folder: ClassVar[str] = "snli"
+    task: ClassVar[TaskName] = "single"
+    expected: ClassVar[tuple[Expected, ...]] = tuple(
+        e for e in SNLI.expected if e.what not in ("vocabulary", "average length")
+    )
+
+    #: The text that is there: nothing to choose.
+    attend: ClassVar[str] = "hypothesis"  # type: ignore[misc]
+
+    def instances(
+        self, split: str, rows: Iterable[Row], left_out: list[str], marks: Marks | None = None
+    ) -> Iterator[Instance]:
+        """Those of the pairs without their second text."""
+        return (pair._replace(second=None) for pair in super().instances(split, rows, left_out, marks))
 
 
 def labelled_pairs(path: Path, *extra: str) -> Iterator[Row]:

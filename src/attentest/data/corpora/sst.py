@@ -95,15 +95,17 @@ class SST(SentimentTreebank):
     more_than: Annotated[int, "Keep sentences with more tokens than this.", Within(0, 10**9)] = 5
     drop_longest: Annotated[bool, "Leave out the longest sentence of every split, as the released code does."] = True
     marks: Annotated[
-        str, "What is marked: `tokens` with a sentiment of their own, or also the smallest `phrases` that have one."
+        str,
+        "What is marked: `tokens` with a sentiment of their own, only the `negative` or the `positive` ones, or also "
+        "the smallest `phrases` that have one.",
     ] = "tokens"
 
     def __post_init__(self) -> None:
-        if self.marks not in ("tokens", "phrases"):
-            raise InputError(f"Corpus {self.name!r}: marks={self.marks!r} is unknown. Write 'tokens' or 'phrases'.")
+        if self.marks not in treebank.MARKS:
+            raise InputError(f"Corpus {self.name!r}: marks={self.marks!r} must be one of {', '.join(treebank.MARKS)}.")
 
     def _cleaned(self, row: Row) -> treebank.Sentence:
-        return treebank.clean(row, phrases=self.marks == "phrases")
+        return treebank.clean(row, marks=self.marks)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,12 +101,12 @@ class Sentence:
     label: int | None
 
 
-def clean(row: Row, label: str = "label", *, phrases: bool = False) -> Sentence:
+def clean(row: Row, label: str = "label", *, marks: str = "tokens") -> Sentence:
     """A sentence without brackets, lower-cased, cut at non-word characters; parts keep their token's mark."""
-    marks = _phrase_marks(row) if phrases else [value != NEUTRAL for value in row["token_labels"]]
+    flags = MARKS[marks](row)
     parts = [
         (part, mark)
-        for token, mark in zip(row["tokens"], marks, strict=True)
+        for token, mark in zip(row["tokens"], flags, strict=True)
         if token not in BRACKETS
         for part in re.sub(r"\W", " ", token.lower()).split()
     ]
@@ -120,6 +120,15 @@ def _phrase_marks(row: Row) -> list[bool]:
         if value != NEUTRAL and not any(marks[start:end]):
             marks[start:end] = [True] * (end - start)
     return marks
+
+
+#: What may be marked: words by the sentiment that people gave them alone, or also phrases.
+MARKS: Mapping[str, Callable[[Row], list[bool]]] = {
+    "tokens": lambda row: [value != NEUTRAL for value in row["token_labels"]],
+    "negative": lambda row: [value < NEUTRAL for value in row["token_labels"]],
+    "positive": lambda row: [value > NEUTRAL for value in row["token_labels"]],
+    "phrases": _phrase_marks,
+}
 
 
 def kept(

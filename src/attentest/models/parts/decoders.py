@@ -31,6 +31,8 @@ __all__ = [
     "TransformerBase",
 ]
 
+#: What a recurrent decoder's first state is made of.
+STARTS = ("summary", "zeros")
 #: What a decoder carries from step to step, or from the first half of a step to the second.
 Carried = tuple[Tensor, ...]
 
@@ -76,6 +78,13 @@ class Decoder(Checked, ABC):
 class Recurrent(Decoder):
     """A decoder that goes on from state to state, above an encoder and an attention of one's choice."""
 
+    start: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start not in STARTS:
+            raise InputError(f"Decoder {self.name!r}: start={self.start!r} must be {' or '.join(STARTS)}.")
+
     @abstractmethod
     def build(self, embedding: int, states: int) -> DecoderNetwork:
         """The network, for words and states of these sizes."""
@@ -98,9 +107,15 @@ class Bahdanau(Recurrent):
         Within(0, 1, without=(1,)),
     ] = 0.3
 
+    start: Annotated[
+        str,
+        "What its first state is made of: `summary`, the text as one state, or `zeros`, so that nothing but attention "
+        "brings the text in.",
+    ] = "summary"
+
     def build(self, embedding: int, states: int) -> DecoderNetwork:
         """One recurrent layer and an output layer of state, context and last word."""
-        return BahdanauNetwork(embedding, states, self.hidden, self.dropout)
+        return BahdanauNetwork(embedding, states, self.hidden, self.dropout, empty=self.start == "zeros")
 
 
 @dataclass(frozen=True)
@@ -129,10 +144,16 @@ class Luong(Recurrent):
         'Whether the last output is read with the next word ("input feeding"), so that a step knows where the last '
         "ones looked.",
     ] = True
+    start: Annotated[
+        str,
+        "What its first state is made of: `summary`, the text as one state, or `zeros`, so that nothing but attention "
+        "brings the text in.",
+    ] = "summary"
 
     def build(self, embedding: int, states: int) -> DecoderNetwork:
         """One recurrent layer and an output layer of context and state."""
-        return LuongNetwork(embedding, states, self.hidden, self.dropout, self.feeding)
+        empty = self.start == "zeros"
+        return LuongNetwork(embedding, states, self.hidden, self.dropout, self.feeding, empty=empty)
 
 
 @dataclass(frozen=True)
@@ -199,17 +220,18 @@ DECODERS: Registry[Decoder] = Registry("decoder", partial(classes_below, "attent
 class BahdanauNetwork(DecoderNetwork):
     """s' = GRU([word; context], s)."""
 
-    def __init__(self, embedding: int, states: int, hidden: int, dropout: float) -> None:
+    def __init__(self, embedding: int, states: int, hidden: int, dropout: float, *, empty: bool = False) -> None:
         super().__init__()
-        self.query = hidden
+        self.query, self.empty = hidden, empty
         self.first = nn.Linear(states, hidden)
         self.cell = nn.GRUCell(embedding + states, hidden)
         self.output = nn.Linear(hidden + states + embedding, embedding)
         self.dropout = nn.Dropout(dropout)
 
     def begin(self, summary: Tensor) -> Carried:
-        """A layer of the summary."""
-        return (self.first(summary).tanh(),)
+        """A layer of the summary, or nothing."""
+        first = self.first(summary).tanh()
+        return (torch.zeros_like(first) if self.empty else first,)
 
     def asking(self, state: Carried, word: Tensor) -> tuple[Tensor, Carried]:
         """The state before the word."""
@@ -230,9 +252,11 @@ class BahdanauNetwork(DecoderNetwork):
 class LuongNetwork(DecoderNetwork):
     """h' = LSTM([word; last output], h); the output is tanh(W [context; h'])."""
 
-    def __init__(self, embedding: int, states: int, hidden: int, dropout: float, feeding: bool) -> None:
+    def __init__(
+        self, embedding: int, states: int, hidden: int, dropout: float, feeding: bool, *, empty: bool = False
+    ) -> None:
         super().__init__()
-        self.query = hidden
+        self.query, self.empty = hidden, empty
         self.first = nn.Linear(states, 2 * hidden)
         self.cell = nn.LSTMCell(2 * embedding if feeding else embedding, hidden)
         self.output = nn.Linear(hidden + states, embedding)
@@ -240,8 +264,9 @@ class LuongNetwork(DecoderNetwork):
         self.feeding, self.embedding = feeding, embedding
 
     def begin(self, summary: Tensor) -> Carried:
-        """Layers of the summary; nothing was written yet."""
-        hidden, cell = self.first(summary).chunk(2, -1)
+        """Layers of the summary, or nothing; nothing was written yet."""
+        both = self.first(summary)
+        hidden, cell = (torch.zeros_like(both) if self.empty else both).chunk(2, -1)
         return hidden.tanh(), cell, summary.new_zeros(*summary.shape[:-1], self.embedding)
 
     def asking(self, state: Carried, word: Tensor) -> tuple[Tensor, Carried]:

@@ -1,6 +1,6 @@
 """Compute a packed study on a machine with a GPU, several cells side by side on the one card.
 
-python scripts/gpu_study.py .carry OUT STUDY [options of 'attentest study run' …]
+python scripts/gpu_study.py .carry OUT STUDY[,STUDY …] [options of 'attentest study run' …]
 Findings come out as OUT/runs-1.tar, runs-2.tar, … of at most 15 MiB, without the models; OUT/about.json says how long
 it took and how much of the card's memory was used. When the time is up (GPU_SECONDS), what is done comes out; a later
 call on the same machine with the same pack goes on from there, and brings only what is new.
@@ -27,7 +27,7 @@ CHECKPOINT = "checkpoint"
 LEFT_BEHIND = (".safetensors", ".u64", ".lock", ".part", "vocabulary.json")
 
 
-def main(pack: Path, out: Path, study: str, options: list[str], limit: float) -> int:
+def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: float) -> int:
     """Unpack, compute, pack."""
     scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "attentest-gpu"
     runs = scratch / "runs"
@@ -37,32 +37,23 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     environment |= shared_card(scratch)
     out.mkdir(parents=True, exist_ok=True)
     began, started = time.time(), time.monotonic()
-    command = [
-        sys.executable,
-        "-m",
-        "attentest",
-        "study",
-        "run",
-        study,
-        "--device",
-        "cuda",
-        "--runs",
-        str(runs),
-        *options,
-    ]
-    child = subprocess.Popen(command, env=environment)
-    memory = Memory()
-    try:
-        code = child.wait(limit - RESERVE)
-    except subprocess.TimeoutExpired:
-        code = stopped(child)
+    memory, codes = Memory(), {}
+    for study in studies:
+        command = [sys.executable, "-m", "attentest", "study", "run", study, "--device", "cuda", "--runs", str(runs)]
+        child = subprocess.Popen([*command, *options], env=environment)
+        left = limit - RESERVE - (time.monotonic() - started)
+        try:
+            codes[study] = child.wait(max(1.0, left))
+        except subprocess.TimeoutExpired:
+            codes[study] = stopped(child)
+            break
     seconds = time.monotonic() - started
     give_up_card(environment)
     bundles = packed(runs, out, began)
     about = {
-        "command": command[1:],
+        "options": options,
         "seconds": round(seconds, 1),
-        "exit_code": code,
+        "exit_codes": codes,
         "side_by_side": "CUDA_MPS_PIPE_DIRECTORY" in environment,
         "largest_memory_MiB": memory.largest,
         "cells": len(list(runs.glob("*/findings/instances*.parquet"))),
@@ -70,7 +61,7 @@ def main(pack: Path, out: Path, study: str, options: list[str], limit: float) ->
     }
     (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps(about))
-    return code
+    return max((abs(code) for code in codes.values()), default=0)
 
 
 def unpack(archive: Path, scratch: Path) -> None:
@@ -81,7 +72,18 @@ def unpack(archive: Path, scratch: Path) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     with tarfile.open(archive) as packed_data:
         packed_data.extractall(scratch, filter="data")
+    for weights in scratch.glob("data/models/*/model.safetensors"):
+        in_full(weights)
     mark.write_text(digest)
+
+
+def in_full(path: Path) -> None:
+    """Weights that travelled in 16 bits, in 32 again."""
+    from safetensors.torch import load_file, save_file
+
+    halves = load_file(path)
+    whole = {name: weight.float() if weight.is_floating_point() else weight for name, weight in halves.items()}
+    save_file(whole, path, metadata={"format": "pt"})
 
 
 def stopped(child: subprocess.Popen[bytes]) -> int:
@@ -165,6 +167,6 @@ def bundled(files: list[Path], folder: Path, out: Path, name: str) -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) < 4:
-        raise SystemExit("usage: python scripts/gpu_study.py PACK OUT STUDY [options …]")
+        raise SystemExit("usage: python scripts/gpu_study.py PACK OUT STUDY[,STUDY …] [options …]")
     seconds = float(os.environ.get("GPU_SECONDS", "600"))
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4:], seconds))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3].split(","), sys.argv[4:], seconds))

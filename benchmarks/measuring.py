@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["compared", "machine", "table_of", "write_record"]
+__all__ = ["compared", "forget_peak", "machine", "peak", "table_of", "write_record"]
 
 #: Seconds after which a call is so long that two turns are enough.
 LONG = 5.0
@@ -26,11 +26,11 @@ def compared(theirs: Callable[[], object], ours: Callable[[], object], rounds: i
     peaks: dict[str, float] = {}
     for turn in range(rounds + 1):
         for name, work in (("theirs", theirs), ("ours", ours)):
-            _forget_peak()
+            forget_peak()
             started = time.perf_counter()
             work()
             seconds = time.perf_counter() - started
-            peaks[name] = max(peaks.get(name, 0.0), _peak())
+            peaks[name] = max(peaks.get(name, 0.0), peak())
             if turn or seconds > LONG:
                 taken[name].append(seconds)
         if turn >= 1 and min(map(len, taken.values())) and sum(taken["theirs"]) > 4 * LONG:
@@ -42,7 +42,7 @@ def compared(theirs: Callable[[], object], ours: Callable[[], object], rounds: i
     return row | {"ratio": row["theirs"] / row["ours"], "ratio spread": [min(each), max(each)]}
 
 
-def _forget_peak() -> None:
+def forget_peak() -> None:
     """Linux forgets the most memory held when told to; elsewhere the peak is that of the process."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
@@ -50,8 +50,8 @@ def _forget_peak() -> None:
         return
 
 
-def _peak() -> float:
-    """Mebibytes."""
+def peak() -> float:
+    """The most memory that this process held since ``forget_peak``, in mebibytes."""
     try:
         said = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:

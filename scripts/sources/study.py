@@ -63,8 +63,8 @@ def answers(model: LanguageModel, prompter: Prompter, questions: list[Question])
     """The most probable token each time, up to the first line break; many at a time, padded on the left."""
     prompts = [prompter.build(question).ids for question in questions]
     width, pad = max(map(len, prompts)), model.tokenizer.pad_token_id or 0
-    ids = torch.tensor([[pad] * (width - len(each)) + list(each) for each in prompts])
-    mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])
+    ids = torch.tensor([[pad] * (width - len(each)) + list(each) for each in prompts]).to(model.device)
+    mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts]).to(model.device)
     with torch.no_grad():
         found = model.model.generate(
             ids, attention_mask=mask, do_sample=False, max_new_tokens=LONGEST, pad_token_id=pad

@@ -204,6 +204,8 @@ class LanguageModel:
         return DynamicCache(ddp_cache_data=layers) if layers else DynamicCache(config=self.model.config)
 
     def _spend(self, passes: int, tokens: int, began: float) -> None:
+        if self.device.type == "cuda":  # it computes while Python goes on
+            torch.cuda.synchronize(self.device)
         self.cost.passes += passes
         self.cost.tokens += tokens
         self.cost.seconds += time.perf_counter() - began

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -26,17 +27,22 @@ from pathlib import Path
 #: Where parts are kept there until all have come.
 KEPT = Path(tempfile.gettempdir()) / "attentest-smollm2"
 WHOLE, ANSWERS, PARTS = "whole.tar.xz", "screened.jsonl", 3
+CODE = ("src", "scripts", "benchmarks")
 #: Most seconds of each step.
 LIMITS = {"long": 100, "spread": 60, "precision": 140}
 
 
 def pack(packed: Path, screened: Path, target: Path) -> None:
-    """Parts of one archive, with its digest; the last has the packages as well."""
+    """Parts of one archive, with its digest: weights, answers and the last commit's code; the last has the packages."""
     from scripts.gpu_pack import packages
 
     with tempfile.TemporaryDirectory() as scratch:
-        whole = Path(scratch) / WHOLE
+        whole, code = Path(scratch) / WHOLE, Path(scratch) / "code"
+        taken = ["git", "archive", "--format=tar", "HEAD", *CODE, ":!*.zip"]
+        with tarfile.open(fileobj=io.BytesIO(subprocess.run(taken, check=True, capture_output=True).stdout)) as archive:
+            archive.extractall(code, filter="data")
         with tarfile.open(whole, "w:xz", preset=1) as archive:
+            archive.add(code, arcname="code")
             archive.add(packed, arcname="packed")
             archive.add(screened, arcname=ANSWERS)
         data = whole.read_bytes()
@@ -70,18 +76,19 @@ def made() -> Path:
         archive.extractall(KEPT, filter="data")
     folder = KEPT / "smollm2"
     command = [sys.executable, "-m", "scripts.sources.smollm2", str(folder), "--from", str(KEPT / "packed")]
-    subprocess.run(command, check=True, env=environment())
+    subprocess.run(command, check=True, env=environment(), cwd=KEPT)
     return folder
 
 
 def environment() -> dict[str, str]:
-    """Our code and its packages, one thread, nothing fetched."""
-    path = os.pathsep.join(map(str, (Path("src").resolve(), Path.cwd(), KEPT / "site")))
+    """Our code as it was packed, and its packages; one thread, nothing fetched."""
+    path = os.pathsep.join(map(str, (KEPT / "code" / "src", KEPT / "code", KEPT / "site")))
     return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 
 def run(out: Path, device: str, tokens: list[str], patience: float) -> None:
     """Every step, whatever becomes of the others."""
+    out = out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     model = str(made())
@@ -116,7 +123,9 @@ def run(out: Path, device: str, tokens: list[str], patience: float) -> None:
 
 def _started(command: list[str], log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as file:
-        return subprocess.Popen([sys.executable, *command], stdout=file, stderr=subprocess.STDOUT, env=environment())
+        return subprocess.Popen(
+            [sys.executable, *command], stdout=file, stderr=subprocess.STDOUT, env=environment(), cwd=KEPT
+        )
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ def lighter(data: Path) -> None:
     words: set[str] = set()
     for file in sorted(data.glob("prepared/*/*.arrow")):
         table = pa.ipc.open_file(file).read_all()
-        for column in ("tokens", "second", "target"):
+        for column in ("tokens", "second"):
             words.update(table[column].combine_chunks().flatten().unique().to_pylist())
     for folder in sorted(file.parent for file in data.glob("models/*/model.safetensors")):
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

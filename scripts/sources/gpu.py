@@ -41,6 +41,8 @@ def pack(packed: Path, screened: Path, target: Path) -> None:
         taken = ["git", "archive", "--format=tar", "HEAD", *CODE, ":!*.zip"]
         with tarfile.open(fileobj=io.BytesIO(subprocess.run(taken, check=True, capture_output=True).stdout)) as archive:
             archive.extractall(code, filter="data")
+        tried = [sys.executable, "-B", "-c", "import benchmarks.sources, scripts.sources.precision"]
+        subprocess.run(tried, check=True, cwd=code, env={**os.environ, "PYTHONPATH": f"{code / 'src'}:{code}"})
         with tarfile.open(whole, "w:xz", preset=1) as archive:
             archive.add(code, arcname="code")
             archive.add(packed, arcname="packed")

@@ -178,3 +178,9 @@ def _tree(row: dict[str, Any], start: int, end: int) -> str:
         if (m - start == 1 or (start, m) in labels) and (end - m == 1 or (m, end) in labels)
     )
     return f"({labels[start, end]} {_tree(row, start, middle)} {_tree(row, middle, end)})"
+
+
+def test_punctuation_can_be_kept_to_cut_sentences_by() -> None:
+    row = row_of("It 's Fun , -LRB- really -RRB- .", [2, 2, 3, 2, 2, 2, 2, 2])
+    assert clean(row, punctuation=True).tokens == ["it", "'s", "fun", ",", "really", "."]
+    assert clean(row, punctuation=True).rationale == [False, False, True, False, False, False]

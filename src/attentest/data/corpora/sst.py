@@ -99,13 +99,17 @@ class SST(SentimentTreebank):
         "What is marked: `tokens` with a sentiment of their own, only the `negative` or the `positive` ones, or also "
         "the smallest `phrases` that have one.",
     ] = "tokens"
+    punctuation: Annotated[
+        bool,
+        "Keep the official tokens, punctuation among them, which sentences are cut by; the released code does not.",
+    ] = False
 
     def __post_init__(self) -> None:
         if self.marks not in treebank.MARKS:
             raise InputError(f"Corpus {self.name!r}: marks={self.marks!r} must be one of {', '.join(treebank.MARKS)}.")
 
     def _cleaned(self, row: Row) -> treebank.Sentence:
-        return treebank.clean(row, marks=self.marks)
+        return treebank.clean(row, marks=self.marks, punctuation=self.punctuation)
 
 
 @dataclass(frozen=True)

@@ -101,14 +101,17 @@ class Sentence:
     label: int | None
 
 
-def clean(row: Row, label: str = "label", *, marks: str = "tokens") -> Sentence:
-    """A sentence without brackets, lower-cased, cut at non-word characters; parts keep their token's mark."""
+def clean(row: Row, label: str = "label", *, marks: str = "tokens", punctuation: bool = False) -> Sentence:
+    """A sentence without brackets, lower-cased, cut at non-word characters; parts keep their token's mark.
+
+    With ``punctuation`` the tokens stay whole.
+    """
     flags = MARKS[marks](row)
     parts = [
         (part, mark)
         for token, mark in zip(row["tokens"], flags, strict=True)
         if token not in BRACKETS
-        for part in re.sub(r"\W", " ", token.lower()).split()
+        for part in ([token.lower()] if punctuation else re.sub(r"\W", " ", token.lower()).split())
     ]
     return Sentence(row["id"], [part for part, _ in parts], [mark for _, mark in parts], row[label])
 

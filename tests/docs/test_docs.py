@@ -133,12 +133,16 @@ def test_the_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest
 
     Blocks that name a file are written first, and a paper among them is found.
     """
-    for block in blocks(page, "toml", "csv"):
+    for block in blocks(page, "toml", "csv", "python"):
         for name in block.info[1:]:
+            if "." not in name:
+                continue
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(block.code, encoding="utf-8")
     for about in folder.glob("*/paper.toml"):
-        monkeypatch.setitem(PAPERS.own, about.parent.name, paper_in(about.parent))
+        (about.parent / "__init__.py").touch()
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.setitem(PAPERS.own, about.parent.name, paper_in(about.parent, about.parent.name))
         assert all(map(read_study, PAPERS[about.parent.name].studies()))
     if page.name == "sources.md":
         for part in (chat_model(), chat_tokenizer()):

@@ -175,7 +175,8 @@ def _needed(study: Study, loaded: Claims, tables: set[str]) -> Study | None:
     corpora = {rules.corpora[claim.corpus].name for claim in figures}
     models = {rules.models[claim.model].name for claim in figures if claim.model}
     attentions = {rules.attentions[claim.attention].name for claim in figures if claim.attention}
-    structures = {rules.models[claim.model].structure for claim in figures if claim.model}
+    needed = [rules.models[claim.model].needs for claim in figures if claim.model]
+    structures = {text for needs in needed for text in needs.get("structure", ("flat",))}
     measures = {(claim.measure, claim.group) for claim in figures}
     challenges = {"instances"} | {_base(rules.measure(*names).challenge) for names in measures}
     grid = dict(study.grid)

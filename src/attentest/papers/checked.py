@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 from attentest.errors import InputError, suggestion
 
-__all__ = ["built", "tables"]
+__all__ = ["NO_KEY", "built", "tables"]
 
 T = TypeVar("T")
+#: The metadata of a field that no file gives.
+NO_KEY = types.MappingProxyType({"key": False})
 _WORDS = {str: "a text", float: "a number", int: "a whole number", bool: "true or false"}
 
 
@@ -30,7 +32,8 @@ def built(cls: type[T], values: object, file: str, path: str) -> T:
     if not isinstance(values, Mapping):
         raise InputError(f"{file}: {path} must be a table, not {values!r}.")
     kinds = typing.get_type_hints(cls)
-    fields = {field.name: field for field in dataclasses.fields(typing.cast("Any", cls))}
+    every = dataclasses.fields(typing.cast("Any", cls))
+    fields = {field.name: field for field in every if field.metadata.get("key", True)}
     for key in values:
         if key not in fields:
             raise InputError(f"{file}: {path}.{key} is not known. {suggestion(str(key), fields)}")
@@ -71,6 +74,8 @@ def _value(kind: Any, value: object, file: str, path: str) -> Any:
 def _fits(kind: Any, value: object) -> bool:
     if dataclasses.is_dataclass(kind):
         return isinstance(value, Mapping)
+    if typing.get_origin(kind) is Mapping:
+        return isinstance(value, dict)
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return type(value) is kind

@@ -147,7 +147,9 @@ def read_figures(text: str, paper: Paper, rules: Rules) -> Iterator[Claim]:
         ):
             if cell and cell not in known:
                 raise InputError(f"{where}: {cell!r} has no [{kind}.…] in claims.toml. {suggestion(cell, known)}")
-        groups = rules.measures[row[5]].groups
+        if (measure := rules.measures[row[5]]).computed and not measure.why:
+            raise InputError(f"{where}: [measures.{row[5]}] must say why its tolerance is what it is: add 'why'.")
+        groups = measure.groups
         if groups and row[6] not in groups:
             raise InputError(f"{where}: {row[6]!r} is no group of [measures.{row[5]}]. {suggestion(row[6], groups)}")
         yield Claim(*row)  # type: ignore[arg-type]

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attentest.errors import InputError, StorageError
-from attentest.papers.row_statistics import columns_of, statistic_of
+from attentest.papers.row_statistics import Rows, rows_of
 from attentest.papers.rules import CorpusRule, MeasureRule
-from attentest.statistics.resampling import Sample, reach
+from attentest.statistics.resampling import Sample
 from attentest.store.findings import Description, Measure, described
 from attentest.store.folder import RunFolder
 
@@ -29,8 +29,6 @@ COUNTS = "corpus.json"
 #: Choices whose value says what they are, and those that a description of runs leaves out.
 NAMED = ("corpus", "structure", "encoder", "fine_tune", "decoder", "attention", "head")
 LEFT_OUT = ("seed", "device", "challenges")
-#: Statistics of classes; all others are of numbers.
-CLASSES = ("f1_positive", "f1_macro", "f1_change")
 #: Columns that some findings do not have.
 _OPTIONAL = ("sentence",)
 
@@ -159,50 +157,39 @@ class Evidence:
         """Whether a run has finished findings of a challenge."""
         return _file(folder, challenge) is not None
 
-    def sample(self, group: Group, rule: MeasureRule, label: str, within: MeasureRule | None = None) -> Sample | None:
-        """The measure over a group of cells, for one predicted class or for all; None when no text was judged."""
-        if rule.statistic == "reach":
-            return self._reach(group, rule, label, within)
-        return self._sample(group, rule, label)
-
-    def _reach(self, group: Group, rule: MeasureRule, label: str, within: MeasureRule | None) -> Sample | None:
-        """How far a curve goes before it costs too much; its points are rows of the same findings."""
-        along = self.table(group.cells[0].folder, rule.challenge, (rule.along,))[rule.along]
-        curve = []
-        for point in pc.unique(along).to_pylist():
-            pair = [replace(rule, statistic="mean", column=column) for column in (rule.column, rule.against)]
-            gain, cost = (self._sample(group, one, label, {rule.along: point}) for one in pair)
-            if gain is not None and cost is not None:
-                curve.append((gain, cost))
-        bound = self._sample(group, within, label) if within is not None else rule.at_most
-        return None if bound is None or not curve else reach(curve, bound)
-
-    def _sample(
-        self, group: Group, rule: MeasureRule, label: str, only: Mapping[str, str] | None = None
+    def sample(
+        self,
+        group: Group,
+        rule: MeasureRule,
+        label: str = "",
+        rows: Rows | None = None,
+        only: Mapping[str, str] | None = None,
     ) -> Sample | None:
-        frames = [self._frame(cell.folder, rule, label, only or {}) for cell in group.cells]
+        """A measure over a group of cells, for one predicted class or for all; None when no text was judged.
+
+        ``rows`` says what is computed in place of the rule's own statistic, ``only`` from which rows besides.
+        """
+        frames = [self._frame(cell.folder, rule, label, rows, only or {}) for cell in group.cells]
         texts = {name: text for frame in frames for name, text in zip(frame.ids, frame.texts, strict=True)}
         ids = tuple(sorted(texts))
         if not ids or not any(frame.judged for frame in frames):
             return None
         place = {name: i for i, name in enumerate(ids)}
         first = frames[0]
-        columns = {
-            name: np.full((len(frames), len(ids), *first.columns[name].shape[1:]), -1 if kind == "class" else np.nan)
-            for name, kind in first.kinds.items()
-        }
+        nothing = -1 if first.rows.classes else np.nan
+        columns = [np.full((len(frames), len(ids), *values.shape[1:]), nothing) for values in first.columns]
         for row, frame in enumerate(frames):
             where = np.array([place[name] for name in frame.ids], dtype=np.int64)
-            for name, values in frame.columns.items():
+            for column, values in zip(columns, frame.columns, strict=True):
                 if values.ndim == 1:
-                    columns[name][row, where] = values
+                    column[row, where] = values
                 else:
-                    _add(columns[name][row], where, values)
+                    _add(column[row], where, values)
         judged, not_judged = sum(frame.judged for frame in frames), sum(frame.not_judged for frame in frames)
-        spread = _spread(columns["value"]) if rule.statistic == "mean" else math.nan
+        spread = _spread(columns[0]) if rows is None and rule.statistic == "mean" else math.nan
         by_seed = tuple(frame.judged for frame in frames)
         drawn = tuple(texts[name] for name in ids)
-        return Sample(ids, group.seeds, statistic_of(rule, columns), judged, not_judged, spread, by_seed, drawn)
+        return Sample(ids, group.seeds, first.rows.statistic(*columns), judged, not_judged, spread, by_seed, drawn)
 
     def count(self, group: Group, rule: MeasureRule, corpus: CorpusRule, label: str) -> float | None:
         """A number of corpus.json; None where the runs do not hold it."""
@@ -231,29 +218,25 @@ class Evidence:
                 f"{path} does not hold what is counted ({error}). Delete {folder.path}, run again."
             ) from error
 
-    def _frame(self, folder: RunFolder, rule: MeasureRule, label: str, only: Mapping[str, str]) -> _Frame:
-        declared = _declared(self._about(folder, rule.challenge), rule, rule.groups.get(label, rule.measure))
+    def _frame(
+        self, folder: RunFolder, rule: MeasureRule, label: str, rows: Rows | None, only: Mapping[str, str]
+    ) -> _Frame:
+        declared = _declared(self._about(folder, rule.challenge), rule, rule.declared(label))
         declared = replace(declared, where={**declared.where, **rule.where, **only})
-        predicted = ["predicted"] if label and rule.by else []
-        wanted = [
-            "id",
-            *_OPTIONAL,
-            *predicted,
-            "not_judged",
-            *declared.where,
-            *rule.given,
-            *columns_of(rule, declared.column),
-        ]
+        read = rows or rows_of(rule, declared.column)
+        # A group that is a number is a class.
+        predicted = ["predicted"] if label.isdigit() else []
+        wanted = ["id", *_OPTIONAL, *predicted, "not_judged", *declared.where, *rule.given, *read.columns]
         table = self.table(folder, rule.challenge, tuple(dict.fromkeys(wanted)), declared.where)
         for column, value in declared.where.items():
             table = table.filter(pc.equal(table[column], value))
         # Every text stays, so that all measures of a corpus share their resamples; those left out have no value.
         inside = np.ones(len(table), bool)
-        if label and rule.by == "predicted class":
+        if predicted:
             inside &= pc.equal(table["predicted"], int(label)).to_numpy()
         for column, least in rule.given.items():
             inside &= pc.fill_null(pc.greater_equal(table[column], least), False).to_numpy()
-        return _Frame.of(table, rule, declared, inside)
+        return _Frame.of(table, read, inside)
 
     def table(
         self, folder: RunFolder, challenge: str, columns: tuple[str, ...], rows: Mapping[str, str] | None = None
@@ -316,36 +299,32 @@ class _Frame:
     ids: list[str]
     #: Which text each is drawn with: itself, or the sentence it is a step of.
     texts: list[str]
-    columns: dict[str, np.ndarray]
-    kinds: dict[str, str]
+    columns: list[np.ndarray]
+    rows: Rows
     judged: int
     not_judged: int
 
     @classmethod
-    def of(cls, table: pa.Table, rule: MeasureRule, declared: Measure, inside: np.ndarray) -> _Frame:
+    def of(cls, table: pa.Table, rows: Rows, inside: np.ndarray) -> _Frame:
         open_ = pc.is_null(table["not_judged"]).to_numpy() & inside
-        columns: dict[str, np.ndarray] = {}
-        kinds: dict[str, str] = {}
-        for name, column in zip(("value", "other", "own"), columns_of(rule, declared.column), strict=False):
+        columns = []
+        for number, column in enumerate(rows.columns):
             if column == "probabilities":
                 values = np.array([row[1] for row in table[column].to_pylist()], dtype=np.float64)
             elif pa.types.is_list(table[column].type):
                 values = _lists(table[column])
             else:
                 values = table[column].cast(pa.float64()).to_numpy(zero_copy_only=False).copy()
-            if rule.fill is not None and name == "value":
-                values[np.isnan(values)] = rule.fill
+            if rows.fill is not None and number == 0:
+                values[np.isnan(values)] = rows.fill
             values[~open_] = np.nan
-            columns[name], kinds[name] = values, "number"
-        if rule.statistic in CLASSES:
-            columns = {name: np.where(np.isnan(values), -1, values) for name, values in columns.items()}
-            kinds = dict.fromkeys(columns, "class")
-        whole = np.all(
-            [values != -1 if kinds[name] == "class" else _there(values) for name, values in columns.items()], axis=0
-        )
+            columns.append(values)
+        if rows.classes:
+            columns = [np.where(np.isnan(values), -1, values) for values in columns]
+        whole = np.all([values != -1 if rows.classes else _there(values) for values in columns], axis=0)
         judged = int(whole.sum())
         ids, texts = (table[name if name in table.column_names else "id"].to_pylist() for name in ("id", "sentence"))
-        return cls(ids, texts, columns, kinds, judged, int(inside.sum()) - judged)
+        return cls(ids, texts, columns, rows, judged, int(inside.sum()) - judged)
 
 
 def _lists(column: pa.ChunkedArray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,10 @@ from attentest.statistics.intervals import Interval
 from attentest.statistics.resampling import Sample, interval
 from attentest.statistics.seeds import wider
 
-__all__ = ["Finder", "Found"]
+__all__ = ["Compared", "Finder", "Found", "Parts", "in_digits", "scaled"]
+
+#: Figures of every seed, with the factor that their mean counts with.
+Parts = Sequence[tuple[float, Sequence[float]]]
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,19 @@ class Found:
     interval: Interval
     per_seed: tuple[float, ...]
     scale: float
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How far the two sides of a conclusion lie apart, and what that stands on."""
+
+    match: Match
+    gap: Interval
+    also: str
+    judged: int
+    not_judged: int
+    #: Why nothing can be settled by it, however far they lie apart.
+    few: str = ""
 
 
 class Finder:
@@ -55,20 +72,31 @@ class Finder:
             there = best(self.groups, self.rules, corpus, side.model, side.attention, "", instead)
             return "" if there is None else f"its runs have no finished {rule.challenge}"
         group = match.group
-        within = self.rules.measures[rule.within] if rule.within else None
-        if within is not None and not group.has(within.challenge):
-            return f"its runs have no finished {within.challenge}"
-        sample = self.evidence.sample(group, rule, side.group, within)
+        own_way = self.rules.own.measures.get(side.measure)
+        sample: Sample | str | None
+        if own_way is not None:
+            sample = own_way(self.evidence, group, rule, side.group)
+        else:
+            sample = self.evidence.sample(group, rule, side.group)
+        if isinstance(sample, str):
+            return sample
         if sample is None:
             which = ", ".join(f"{column} {value!r}" for column, value in rule.where.items())
             return f"its runs have no {rule.challenge} of {which}" if which else "no text of this group could be judged"
         own = interval(sample, " | ".join((*group.run_ids, side.measure, side.group)))
         own = wider(own, [(1.0, tuple(map(float, sample.per_seed)))])
-        # A scale below zero turns what is lost into a change, and the ends of its interval around.
-        ends = sorted((own.low * rule.scale, own.high * rule.scale))
-        scaled = Interval(own.value * rule.scale, *ends)
         run = self.evidence.challenge_text(group, rule.challenge)
         asked = about.challenges.get(rule.challenge, rule.challenge)
         match = Match(group, (*match.differences, *challenge_difference(asked, run, self.rules)))
         each = tuple(float(figure) * rule.scale for figure in sample.per_seed)
-        return Found(side.measure, match, sample, scaled, each, rule.scale)
+        return Found(side.measure, match, sample, scaled(own, rule.scale), each, rule.scale)
+
+
+def scaled(own: Interval, scale: float) -> Interval:
+    """A figure in the paper's unit; a scale below zero turns what is lost into a change, and the ends around."""
+    return Interval(own.value * scale, *sorted((own.low * scale, own.high * scale)))
+
+
+def in_digits(value: float) -> str:
+    """A figure as it stands in a sentence."""
+    return "not reached" if math.isnan(value) else f"{value:.3f}"

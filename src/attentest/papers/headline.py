@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from attentest.errors import InputError
@@ -17,11 +17,21 @@ from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Claims, load_claims
 from attentest.papers.evidence import Cell, Evidence, grouped
 from attentest.papers.finding import Finder
-from attentest.papers.rules import Control, HeadlineRule, Side
+from attentest.papers.rules import Side
 from attentest.statistics.seeds import OverSeeds
 from attentest.store.atomic import write_text
 
-__all__ = ["Headline", "Row", "committed_headline", "headline", "read_headline", "write_headline"]
+__all__ = [
+    "Control",
+    "Headline",
+    "HeadlineRule",
+    "Row",
+    "Second",
+    "committed_headline",
+    "headline",
+    "read_headline",
+    "write_headline",
+]
 
 HEADLINE = "headline.csv"
 #: What the paper's own models are called in the column ``head`` of the file.
@@ -30,6 +40,43 @@ COLUMNS = (
     *("paper", "table", "corpus", "model", "measure", "group", "published"),
     *("head", "ours", "low", "high", "seeds", "per_seed", "run_ids"),
 )
+
+
+@dataclass(frozen=True)
+class Control:
+    """A model that the paper does not have, to set beside its own, from which it differs in these choices."""
+
+    name: str
+    words: str
+    choices: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Second:
+    """The second text of a corpus, which a control's head sees."""
+
+    words: str = "the query"
+    #: How often the commonest answer is right, in the unit of the scores.
+    chance: float = 0.0
+
+
+@dataclass(frozen=True)
+class HeadlineRule:
+    """The table that comes first: some figures, ours, and ours with a control, which is in no rate."""
+
+    title: str
+    #: What the paper's own models are called beside the controls.
+    words: str
+    measures: tuple[str, ...]
+    controls: tuple[Control, ...] = ()
+    #: The groups of figures that are read together in words: {"training without attention": [...]}.
+    read: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The groups that say how much a control can lose: trained without attention, and altered at inference only.
+    without: str = ""
+    altered: str = ""
+    #: A control that loses no more than this when it is trained without attention has little room to lose any.
+    little: float = 5.0
+    second: Mapping[str, Second] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,7 +99,7 @@ class Headline:
 def headline(name: str, cells: Sequence[Cell], evidence: Evidence | None = None) -> Headline | None:
     """The paper's table from finished cells; None where the paper has none. ``evidence`` notes what is read."""
     claims = load_claims(name)
-    rule = claims.rules.headline
+    rule = claims.rules.own.headline
     if rule is None:
         return None
     finder = Finder(claims.rules, grouped(cells), evidence)
@@ -103,7 +150,7 @@ def _digits(value: float) -> str:
 
 def read_headline(text: str, file: str, claims: Claims) -> Headline:
     """The table from a file's text."""
-    rule = claims.rules.headline
+    rule = claims.rules.own.headline
     reader = csv.DictReader(io.StringIO(text))
     if rule is None or tuple(reader.fieldnames or ()) != COLUMNS:
         raise InputError(f"{file} is not a headline table: it must begin with {','.join(COLUMNS[:4])},….")

@@ -19,6 +19,9 @@ _IDENTITY = frozenset(
 #: Decoders that bring layers of their own to read with.
 _LAYERED = ("transformer", "transformer_base")
 
+#: What a model is read over where it does not say otherwise: tokens, not words and then sentences.
+FLAT = {"structure": ("", "flat")}
+
 
 @dataclass(frozen=True)
 class Match:
@@ -62,21 +65,14 @@ def of_model(group: Group, rules: Rules, model: str, instead: Mapping[str, str] 
     rule = rules.models[model]
     if group.choices.get("fine_tune") and _named(group)[1] != rule.name:
         return False
-    if not all(_has(group, name, wanted) for name, wanted in rule.needs.items() if name not in (instead or {})):
-        return False
-    chosen = {name: ("", value) for name, value in rule.choices.items()}
-    chosen |= {name: (value,) for name, value in (instead or {}).items()}
-    return rule.structure == str(group.choices.get("structure") or "flat") and all(
-        given in allowed or _base(given) in allowed
-        for name, allowed in chosen.items()
-        for given in (str(group.choices.get(name) or ""),)
-    )
+    chosen = {**FLAT, **rule.needs, **{name: (value,) for name, value in (instead or {}).items()}}
+    return all(_has(group, name, allowed) for name, allowed in chosen.items())
 
 
-def _has(group: Group, name: str, wanted: str) -> bool:
-    """Whether a run chose this: by name, or, where the wanted text has parameters, with just these."""
+def _has(group: Group, name: str, allowed: Sequence[str]) -> bool:
+    """Whether a run chose one of these: by name, or, where the wanted text has parameters, with just these."""
     given = str(group.choices.get(name) or "")
-    return _squeezed(given) == _squeezed(wanted) if "(" in wanted else _base(given) == wanted
+    return any(_squeezed(given) == _squeezed(wanted) if "(" in wanted else _base(given) == wanted for wanted in allowed)
 
 
 def _rank(match: Match, rules: Rules) -> tuple[Any, ...]:
@@ -124,7 +120,7 @@ def differences(group: Group, rules: Rules, corpus: CorpusRule, model: str, atte
 
 def _of_model(rules: Rules, model: str) -> tuple[str, ...]:
     """The choices by which the paper's models are told apart."""
-    return (*rules.models[model].choices, *rules.models[model].needs) if model else ()
+    return tuple(rules.models[model].needs) if model else ()
 
 
 def data_differences(group: Group, corpus: CorpusRule) -> Iterator[str]:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.evidence import Cell, Evidence, Group, grouped
-from attentest.papers.finding import Finder, Found
+from attentest.papers.finding import Compared, Finder, Found, Parts, in_digits, scaled
 from attentest.papers.matching import Match, best, corpus_text, data_differences
 from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Rules, Side
 from attentest.papers.settling import Chance, Status, by_chance, of_direction, of_figure
 from attentest.statistics.intervals import Interval
-from attentest.statistics.resampling import contrast, difference, rescaled
+from attentest.statistics.resampling import difference, rescaled
 from attentest.statistics.seeds import wider
 
 __all__ = ["Outcome", "Rate", "chance", "evaluate", "rate"]
 
 RECALLED = "unverified: recalled, or from outside the sources at hand"
-#: Figures of every seed, with the factor that their mean counts with.
-_Parts = Sequence[tuple[float, Sequence[float]]]
 NO_VALUE = "the authors' file holds no value: a NaN in one instance blanked it"
 
 
@@ -161,7 +159,7 @@ class _Judge:
         return self._compared(claim, rule, outcome, corpus_text(match.group))
 
     def _compared(self, claim: Claim, rule: MeasureRule, outcome: Outcome, form: str) -> Outcome:
-        notes = [note for note in self.rules.notes if note.about(claim, form)]
+        notes = [note for note in self.rules.own.notes if note.about(claim, form)]
         parts = [outcome.difference, *(note.words for note in notes if not note.like_for_like)]
         parts += [RECALLED] if claim.recalled else []
         unlike = "; ".join(part for part in parts if part)
@@ -174,77 +172,36 @@ class _Judge:
         rule = claim.rule
         if rule.left is None:
             return self._absent(claim, "", claim.corpus, None)
-        if rule.left.corpora:
-            return self._between(claim, rule.left, rule.right)
-        left = self.finder.find(claim.corpus, rule.left)
+        own = self.rules.own.conclusions.get(rule.name)
+        compared = self._sides(claim, rule.left) if own is None else own(self.finder, rule, claim.key)
+        if isinstance(compared, Outcome):
+            return compared
+        if isinstance(compared, str):
+            return self._absent(claim, compared, claim.corpus, rule.left)
+        return _directed(claim, compared)
+
+    def _sides(self, claim: Direction, side: Side) -> Compared | Outcome:
+        """One measure beside a mark or another measure, or the outcome where a side is not there."""
+        rule = claim.rule
+        left = self.finder.find(claim.corpus, side)
         if isinstance(left, str):
-            return self._absent(claim, left, claim.corpus, rule.left)
+            return self._absent(claim, left, claim.corpus, side)
         match, judged, not_judged = left.match, left.sample.judged, left.sample.not_judged
         if rule.right is None:
             mark = float(rule.value or 0.0)
             own = left.interval
             gap = Interval(own.value - mark, own.low - mark, own.high - mark)
-            also = f"{_figure(own.value)} against the mark {mark:g}"
-            parts: _Parts = [(1.0, left.per_seed)]
+            also = f"{in_digits(own.value)} against the mark {mark:g}"
+            parts: Parts = [(1.0, left.per_seed)]
         else:
             right = self.finder.find(claim.corpus, rule.right)
             if isinstance(right, str):
                 return self._absent(claim, right, claim.corpus, rule.right)
             gap, parts = _gap(left, right, claim.key), _parts(left, right)
-            also = f"{_figure(left.interval.value)} against {_figure(right.interval.value)}"
+            also = f"{in_digits(left.interval.value)} against {in_digits(right.interval.value)}"
             match = _both(left.match, right.match)
             judged, not_judged = min(judged, right.sample.judged), max(not_judged, right.sample.not_judged)
-        return _directed(claim, match, wider(gap, parts), also, judged, not_judged)
-
-    def _between(self, claim: Direction, left: Side, right: Side | None) -> Outcome:
-        """A conclusion about corpora: figures averaged over those of each side that have runs."""
-        sides: list[list[Found]] = []
-        named, without, few = [], [], []
-        for side in (left, right) if right is not None else (left,):
-            found = {corpus: self.finder.find(corpus, replace(side, corpora=())) for corpus in side.corpora}
-            # A seed without any text to judge has no figure, and so the corpus has none.
-            there = {
-                corpus: one
-                for corpus, one in found.items()
-                if not isinstance(one, str) and np.isfinite(one.per_seed).all()
-            }
-            if not there:
-                why = "; ".join(dict.fromkeys(one for one in found.values() if isinstance(one, str) and one))
-                return self._absent(claim, why, "", side)
-            without += [
-                f"without {corpus} ({one or 'no run' if isinstance(one, str) else 'a seed has no such text'})"
-                for corpus, one in found.items()
-                if corpus not in there
-            ]
-            sides.append(list(there.values()))
-            mean = np.mean([one.interval.value for one in there.values()])
-            named.append(f"{_figure(float(mean))} ({', '.join(there)})")
-            few += self._few(found, there)
-        every = [one for side in sides for one in side]
-        gap = _scaled(contrast([one.sample for one in sides[0]], [one.sample for one in sides[1]], claim.key), every[0])
-        cells = Group(tuple(cell for one in every for cell in one.match.group.cells))
-        words = dict.fromkeys((*(word for one in every for word in one.match.differences), *without))
-        judged, not_judged = sum(one.sample.judged for one in every), sum(one.sample.not_judged for one in every)
-        parts = [
-            (sign / len(side), one.per_seed) for sign, side in zip((1.0, -1.0), sides, strict=True) for one in side
-        ]
-        match, also = Match(cells, tuple(words)), " against ".join(named)
-        return _directed(claim, match, wider(gap, parts), also, judged, not_judged, "; ".join(few))
-
-    def _few(self, found: Mapping[str, Found | str], there: Mapping[str, Found]) -> list[str]:
-        """What a family stands on, where that is too little to settle a conclusion; a sole corpus is all there is."""
-        rule = self.rules.families
-        enough = [name for name, one in there.items() if min(one.sample.by_seed, default=0) >= rule.texts]
-        if len(enough) >= min(rule.corpora, len(found)):
-            return []
-        each = [
-            f"{name} {'none' if isinstance(one, str) else ', '.join(map(str, one.sample.by_seed))}"
-            for name, one in found.items()
-        ]
-        return [
-            f"stands on {' and '.join(there)}{' alone' if len(there) == 1 else ''} (texts by seed: {'; '.join(each)}), "
-            f"where {rule.corpora} corpora of a family with {rule.texts} texts in every seed are asked for"
-        ]
+        return Compared(match, wider(gap, parts), also, judged, not_judged)
 
     def _also(self, claim: Claim, rule: MeasureRule, group: Group) -> str:
         """The other measures that a rule wants to be read beside it."""
@@ -268,17 +225,13 @@ class _Judge:
             named += [rules.models[side.model]] if side.model else []
             named += [rules.attentions[side.attention]] if side.attention else []
             named += [rules.measure(side.measure, side.group)]
-        missing = dict.fromkeys(rule.missing for rule in named if rule.missing)
+        missing = dict.fromkeys(said for rule in named if (said := getattr(rule, "missing", "")))
         if missing:
             return Outcome(claim, "unavailable", reason="; ".join(missing))
         reasons = [why] if why else list(dict.fromkeys(rule.reason for rule in named if rule.reason))
         if corpus and side is not None and side.model in rules.corpora[corpus].without:
             reasons = [rules.corpora[corpus].without[side.model]]
         return Outcome(claim, "not run", reason="; ".join(reasons) or rules.not_run)
-
-
-def _figure(value: float) -> str:
-    return "not reached" if math.isnan(value) else f"{value:.3f}"
 
 
 def _of(claim: Claim | Direction, match: Match) -> Outcome:
@@ -310,35 +263,29 @@ def _gap(left: Found, right: Found, key: str) -> Interval:
     """left − right in the paper's unit, on the same resampled instances."""
     # Two measures of one direction may differ in the sign of their scale: what is lost, and what is gained.
     other = right.sample if left.scale == right.scale else rescaled(right.sample, right.scale / left.scale)
-    return _scaled(difference(left.sample, other, key, same_model=left.match.group == right.match.group), left)
+    return scaled(difference(left.sample, other, key, same_model=left.match.group == right.match.group), left.scale)
 
 
-def _parts(left: Found, right: Found) -> _Parts:
+def _parts(left: Found, right: Found) -> Parts:
     """The figures of every seed whose means make left − right; seeds of one model are paired."""
     if left.match.group == right.match.group:
         return [(1.0, tuple(np.subtract(left.per_seed, right.per_seed)))]
     return [(1.0, left.per_seed), (-1.0, right.per_seed)]
 
 
-def _scaled(own: Interval, found: Found) -> Interval:
-    """A figure in the paper's unit; a scale below zero turns the ends around."""
-    return Interval(own.value * found.scale, *sorted((own.low * found.scale, own.high * found.scale)))
-
-
-def _directed(
-    claim: Direction, match: Match, gap: Interval, also: str, judged: int, not_judged: int, few: str = ""
-) -> Outcome:
-    """A conclusion beside our difference of its two sides; ``few`` says why it cannot be settled."""
+def _directed(claim: Direction, compared: Compared) -> Outcome:
+    """A conclusion beside our difference of its two sides."""
+    match, gap = compared.match, compared.gap
     if claim.recalled:
         match = Match(match.group, (*match.differences, RECALLED))
     return replace(
         _of(claim, match),
-        status="unsettled" if few else of_direction(gap, claim.rule.sense, claim.rule.margin),
-        reason=few,
+        status="unsettled" if compared.few else of_direction(gap, claim.rule.sense, claim.rule.margin),
+        reason=compared.few,
         ours=gap.value,
         low=gap.low,
         high=gap.high,
-        judged=judged,
-        not_judged=not_judged,
-        also=also,
+        judged=compared.judged,
+        not_judged=compared.not_judged,
+        also=compared.also,
     )

@@ -7,32 +7,30 @@ computed carries a reason instead: ``missing`` (unavailable) or ``reason`` (not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from attentest.errors import InputError, suggestion
 from attentest.papers import Paper
-from attentest.papers.checked import built, tables
+from attentest.papers.checked import NO_KEY, built, tables
+from attentest.papers.own import Own, own_of
 
 __all__ = [
-    "Control",
     "CorpusRule",
     "DirectionRule",
-    "FamilyRule",
-    "HeadlineRule",
     "MeasureRule",
     "NameRule",
-    "Note",
     "Rules",
-    "Second",
     "Sense",
     "Side",
     "VectorsRule",
     "read_rules",
 ]
 
-Plain = Literal["mean", "accuracy", "f1_positive", "f1_macro", "f1_micro", "roc_auc", "share", "correlation", "reach"]
-Statistic = Literal[Plain, "f1_change", "ratio", "bleu", "bleu_change", "bleu_ratio"]
+Plain = Literal[
+    "mean", "accuracy", "f1_positive", "f1_macro", "f1_micro", "f1_change", "roc_auc", "correlation", "ratio"
+]
+Statistic = Literal[Plain, "bleu", "bleu_change", "bleu_ratio"]
 Sense = Literal["higher", "lower", "near"]
 
 
@@ -79,20 +77,16 @@ class NameRule:
     """A model or an attention of the paper, and our text for it."""
 
     name: str = ""
-    #: Of a model: over tokens ("flat"), or over words and then sentences.
-    structure: Literal["flat", "hierarchical"] = "flat"
-    #: What else makes it this model, wherever a run has such a choice: {"query": "conditional", "head": "softmax"}.
-    choices: Mapping[str, str] = field(default_factory=dict)
-    #: What a run must have chosen to be this model: a name with any parameters, {"terms": "tying"}, a text with just
-    #: these, {"encoder": "bilstm(hidden=150, layers=2)"}, or nothing, {"terms": ""}.
-    needs: Mapping[str, str] = field(default_factory=dict)
+    #: What a run must have chosen to be this model, one of the texts listed for each choice: a name with any
+    #: parameters, {"terms": ["tying"]}, a text with just these, {"encoder": ["bilstm(layers=2)"]}, or nothing, [""].
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Why it is not the paper's, known beforehand.
     differs: str = ""
     #: Whether the vectors and settings in this file are those of other models, so that they are no difference.
     apart: bool = False
     #: Of such a model: the study's epochs on our corpus of this name.
     epochs: Mapping[str, int] = field(default_factory=dict)
-    missing: str = ""
+    #: Why it was not run.
     reason: str = ""
 
 
@@ -108,31 +102,19 @@ class MeasureRule:
     #: A number of corpus.json.
     count: Literal["", "vocabulary", "texts in train", "texts in test", "mean length", "classes"] = ""
     challenge: str = ""
-    #: A measure that the findings declare, or a statistic of ``column`` (for F1, the predictions; for its change, those
-    #: under other weights).
-    measure: str = ""
-    #: For figures whose group is a measure of its own: the findings' measure for every group.
-    groups: Mapping[str, str] = field(default_factory=dict)
+    #: A measure that the findings declare, or one for every group of figures that is a measure of its own; or a
+    #: statistic of ``column`` (for F1, the predictions; for its change, those under other weights).
+    measure: str | Mapping[str, str] = ""
     #: For figures whose group is computed in a way of its own: the measure of this file for every group.
     members: Mapping[str, str] = field(default_factory=dict)
     statistic: Statistic = "mean"
     column: str = ""
     #: Only rows whose column has a value: {"weights": "uniform"}.
     where: Mapping[str, str] = field(default_factory=dict)
-    #: For shares: texts at or above, at or below this value; for correlations and ratios, the other column.
-    at_least: float | None = None
-    at_most: float | None = None
+    #: For correlations and ratios, the other column.
     against: str = ""
-    #: For the reach of a curve, whose points differ in this column: the largest mean of ``column`` among the points
-    #: whose mean of ``against`` is at most ``at_most``, or at most the measure of this name; 0 where there is none.
-    along: str = ""
-    within: str = ""
-    #: What a judged text without a value counts as.
-    fill: float | None = None
     #: Only texts whose column reaches a value: {"max_attention": 0.5}.
     given: Mapping[str, float] = field(default_factory=dict)
-    #: What a figure's group means.
-    by: Literal["", "predicted class"] = ""
     #: Ours times this is in the paper's unit.
     scale: float = 1.0
     #: Other measures of this file shown beside it.
@@ -145,49 +127,24 @@ class MeasureRule:
     def __post_init__(self) -> None:
         if self.computed and self.tolerance < 0:
             raise ValueError(f"tolerance = {self.tolerance} must be 0 or more.")
-        if self.computed and not self.why:
-            raise ValueError("a measure that is compared must say why its tolerance is what it is: add 'why'.")
         if not self.computed and not (self.members or self.missing or self.reason):
             raise ValueError("write 'challenge' or 'count', or say with 'missing' or 'reason' why there is no figure.")
-        if self.statistic in ("share", "correlation", "ratio") and not self.column:
-            raise ValueError(f"statistic = {self.statistic!r} needs a 'column'.")
-        if self.statistic == "share" and (self.at_least is None) == (self.at_most is None):
-            raise ValueError("statistic = 'share' needs one of 'at_least' and 'at_most'.")
-        if self.statistic in ("correlation", "ratio") and not self.against:
-            raise ValueError(f"statistic = {self.statistic!r} needs 'against', the other column.")
-        if self.statistic == "reach":
-            if not (self.column and self.against and self.along):
-                raise ValueError("statistic = 'reach' needs 'column', 'against' and 'along'.")
-            if (self.at_most is None) == (not self.within):
-                raise ValueError("statistic = 'reach' needs one of 'at_most' and 'within'.")
+        if self.statistic in ("correlation", "ratio") and not (self.column and self.against):
+            raise ValueError(f"statistic = {self.statistic!r} needs a 'column' and 'against', the other one.")
 
     @property
     def computed(self) -> bool:
         """Whether our findings hold it."""
         return bool(self.challenge or self.count)
 
+    @property
+    def groups(self) -> Mapping[str, str]:
+        """The findings' measure for every group that is one of its own."""
+        return {} if isinstance(self.measure, str) else self.measure
 
-@dataclass(frozen=True)
-class Note:
-    """Something known beforehand about some figures; empty selectors match everything."""
-
-    words: str
-    table: str = ""
-    corpus: str = ""
-    measure: str = ""
-    group: str = ""
-    source: str = ""
-    #: The corpus as our runs prepared it, such as "20news(draw_empty=False)"; none: however it was.
-    forms: tuple[str, ...] = ()
-    #: False: what is compared is not the same thing, so it stays out of the agreement rate.
-    like_for_like: bool = True
-
-    def about(self, claim: object, form: str) -> bool:
-        """Whether a claim is one of them, compared with texts prepared in that form."""
-        names = ("table", "corpus", "measure", "group", "source")
-        return (not self.forms or form in self.forms) and all(
-            getattr(self, name) in ("", getattr(claim, name)) for name in names
-        )
+    def declared(self, group: str) -> str:
+        """The findings' measure of a group; empty where it is a statistic of a column."""
+        return self.measure if isinstance(self.measure, str) else self.measure.get(group, "")
 
 
 @dataclass(frozen=True)
@@ -198,8 +155,6 @@ class Side:
     model: str = ""
     attention: str = ""
     group: str = ""
-    #: For directions that compare corpora: those whose figures are averaged, each counting the same.
-    corpora: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -234,61 +189,11 @@ class DirectionRule:
             raise ValueError("a direction needs one of 'right' (another measure) and 'value' (a number).")
         if self.sense == "near" and self.margin <= 0:
             raise ValueError("sense = 'near' needs a 'margin' above 0.")
-        inside = [bool(side.corpora) for side in (self.left, self.right) if side is not None]
-        if any(inside) and (self.corpora or not all(inside)):
-            raise ValueError("a direction names its 'corpora', or both of its sides name theirs.")
-        if not any(inside) and not self.corpora:
-            raise ValueError("a direction that is measured names its 'corpora'.")
-
-
-@dataclass(frozen=True)
-class Control:
-    """A model that the paper does not have, to set beside its own, from which it differs in these choices."""
-
-    name: str
-    words: str
-    choices: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Second:
-    """The second text of a corpus, which a control's head sees."""
-
-    words: str = "the query"
-    #: How often the commonest answer is right, in the unit of the scores.
-    chance: float = 0.0
-
-
-@dataclass(frozen=True)
-class HeadlineRule:
-    """The table that comes first: some figures, ours, and ours with a control, which is in no rate."""
-
-    title: str
-    #: What the paper's own models are called beside the controls.
-    words: str
-    measures: tuple[str, ...]
-    controls: tuple[Control, ...] = ()
-    #: The groups of figures that are read together in words: {"training without attention": [...]}.
-    read: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: The groups that say how much a control can lose: trained without attention, and altered at inference only.
-    without: str = ""
-    altered: str = ""
-    #: A control that loses no more than this when it is trained without attention has little room to lose any.
-    little: float = 5.0
-    second: Mapping[str, Second] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FamilyRule:
-    """What a conclusion about families of corpora must stand on: so many corpora, each with so many texts a seed."""
-
-    corpora: int = 1
-    texts: int = 0
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The whole of claims.toml."""
+    """The whole of claims.toml, and what is the paper's own."""
 
     #: Said of every figure that no run was made for.
     not_run: str
@@ -301,11 +206,9 @@ class Rules:
     models: Mapping[str, NameRule] = field(default_factory=dict)
     attentions: Mapping[str, NameRule] = field(default_factory=dict)
     measures: Mapping[str, MeasureRule] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
     directions: tuple[DirectionRule, ...] = ()
-    headline: HeadlineRule | None = None
-    #: Asked of every side that names more than one corpus.
-    families: FamilyRule = field(default_factory=FamilyRule)
+    #: What its folder's compare.py says.
+    own: Own = field(default_factory=Own, metadata=NO_KEY)
 
     def measure(self, name: str, group: str = "") -> MeasureRule:
         """The measure of a figure, which for some groups is another one."""
@@ -319,40 +222,39 @@ def read_rules(paper: Paper, text: str | None = None) -> Rules:
     if text is None:
         text = (paper.folder / "claims.toml").read_text("utf-8")
     rules = built(Rules, tables(text, file), file, "the file")
-    for name, corpus in rules.corpora.items():
-        if corpus.vectors:
-            _known(corpus.vectors, rules.vectors, file, f"corpora.{name}.vectors")
-    for name, measure in rules.measures.items():
-        within = (measure.within,) if measure.within else ()
-        for key, others in (("also", measure.also), ("within", within), ("members", tuple(measure.members.values()))):
-            for other in others:
-                _known(other, rules.measures, file, f"measures.{name}.{key}")
+    _check_names(rules, file)
+    own = own_of(paper)
     for i, direction in enumerate(rules.directions):
         where = f"directions[{i}] ({direction.name})"
         for corpus_name in direction.corpora:
             _known(corpus_name, rules.corpora, file, f"{where}.corpora")
+        if direction.left is not None and not direction.corpora and direction.name not in own.conclusions:
+            raise InputError(f"{file}: {where} is measured, so it names its 'corpora'.")
         for side in (direction.left, direction.right):
             if side is not None:
                 _check_side(side, rules, file, where)
-    _check_headline(rules, file)
-    return rules
+    for name in own.measures:
+        _known(name, rules.measures, file, "measures of compare.py")
+    for name in own.conclusions:
+        _known(name, [direction.name for direction in rules.directions], file, "conclusions of compare.py")
+    return replace(rules, own=own)
 
 
-def _check_headline(rules: Rules, file: str) -> None:
-    if rules.headline is None:
-        return
-    for name in rules.headline.measures:
-        _known(name, rules.measures, file, "headline.measures")
-    for corpus in rules.headline.second:
-        _known(corpus, rules.corpora, file, "headline.second")
+def _check_names(rules: Rules, file: str) -> None:
+    """Corpora and measures name only what stands in the file."""
+    for name, corpus in rules.corpora.items():
+        if corpus.vectors:
+            _known(corpus.vectors, rules.vectors, file, f"corpora.{name}.vectors")
+    for name, measure in rules.measures.items():
+        for key, others in (("also", measure.also), ("members", tuple(measure.members.values()))):
+            for other in others:
+                _known(other, rules.measures, file, f"measures.{name}.{key}")
 
 
 def _check_side(side: Side, rules: Rules, file: str, where: str) -> None:
     _known(side.measure, rules.measures, file, f"{where}.measure")
     if not rules.measure(side.measure, side.group).computed:
         raise InputError(f"{file}: {where} uses {side.measure!r}, which has no 'challenge'.")
-    for corpus in side.corpora:
-        _known(corpus, rules.corpora, file, f"{where}.corpora")
     for kind, name, known in (("model", side.model, rules.models), ("attention", side.attention, rules.attentions)):
         if name:
             _known(name, known, file, f"{where}.{kind}")

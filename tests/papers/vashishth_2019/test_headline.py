@@ -12,7 +12,7 @@ from tests.papers.made_up_cells import MadeUpCell
 from attentest.errors import InputError
 from attentest.papers.claims import load_claims
 from attentest.papers.headline import headline, read_headline, write_headline
-from attentest.papers.headline_in_words import in_words, sentences
+from attentest.report.claims.headline_in_words import in_words, sentences
 from attentest.statistics.seeds import OverSeeds, Share
 
 VASHISHTH = "vashishth_2019"

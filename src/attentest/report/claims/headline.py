@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from attentest.papers.headline import Headline, Row
-from attentest.papers.headline_in_words import sentences
 from attentest.presentation.text import visible
+from attentest.report.claims.headline_in_words import sentences
 from attentest.statistics.seeds import OverSeeds
 
 __all__ = ["HeadlineView", "headline_table"]

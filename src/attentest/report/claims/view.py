@@ -125,7 +125,8 @@ class View:
             return self.claims.rules.measure(claim.measure, claim.group).words
         if not claim.group:
             return rule.words
-        return f"{rule.words}, {'predicted class ' if rule.by else 'class ' if rule.count else ''}{claim.group}"
+        of_class = ("class " if rule.count else "predicted class ") * claim.group.isdigit()
+        return f"{rule.words}, {of_class}{claim.group}"
 
     @staticmethod
     def short(outcome: Outcome) -> str:

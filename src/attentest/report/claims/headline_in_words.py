@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attentest.papers.headline import Headline, Row
-from attentest.papers.rules import Control, Second
+from attentest.papers.headline import Control, Headline, Row, Second
 from attentest.statistics.seeds import OverSeeds, Share
 
 __all__ = ["in_words", "meaning_in_words", "sentences"]

@@ -1,0 +1,1 @@
+"""Wiegreffe & Pinter 2019."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -38,17 +39,18 @@ def ours() -> list[Outcome]:
 
 def test_every_cell_of_the_tables_is_an_outcome(page: str, ours: list[Outcome]) -> None:
     found = {
-        (o.claim.table, o.claim.measure, o.claim.group, o.claim.model, o.claim.attention): o
+        (o.claim.corpus, o.claim.table, o.claim.measure, o.claim.group, o.claim.model, o.claim.attention): o
         for o in ours
         if isinstance(o.claim, Claim)
     }
     seen = 0
-    for table in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE):
+    corpora = {key[0] for key in found}
+    for corpus, table in _tables(page):
         head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
         for name, *cells in rows:
             model, attention = name.split(", ")
             for about, cell in zip(COLUMNS[head[1]], cells, strict=True):
-                key = (*about, model, attention.replace("dot", "scaled_dot"))
+                key = (corpus, *about, model, attention.replace("dot", "scaled_dot"))
                 assert (cell == "–") == (key not in found), key
                 if cell != "–":
                     outcome, parts = found[key], CELL.fullmatch(cell)
@@ -61,13 +63,20 @@ def test_every_cell_of_the_tables_is_an_outcome(page: str, ours: list[Outcome]) 
                     assert parts[5] == MARKS[outcome.status][0]
                     assert len(outcome.seeds) == 5
                     seen += 1
-    assert seen == 24 + 6 + 2 + 8
+    assert seen == len(corpora) * (24 + 6 + 2 + 8)
+
+
+def _tables(page: str) -> Iterator[tuple[str, str]]:
+    """Every table of the page, with the corpus in the heading above it."""
+    for heading, below in re.findall(r"^### (.+)\n((?:(?!^##).*\n)+)", page, re.MULTILINE):
+        for table in re.findall(r"(?:^\|.*\n)+", below, re.MULTILINE):
+            yield heading, table
 
 
 def test_the_first_sentences_count_the_outcomes(page: str, ours: list[Outcome]) -> None:
     flat = " ".join(page.split())
     figures, directions = (Counter(o.status for o in ours if isinstance(o.claim, kind)) for kind in (Claim, Direction))
-    assert f"Of {directions.total()} conclusions that could be tested there, {directions['agrees']} agree" in flat
+    assert f"Of {directions.total()} conclusions that could be tested, {directions['agrees']} agree" in flat
     assert f"{directions['unsettled']} are not settled, none differs" in flat
     assert directions["differs"] == 0
     assert f"of {figures.total()} figures {figures['agrees']} lie within tolerance with their whole interval" in flat

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.shared import Shared
 from attentest.measures.divergence import total_variation
+from attentest.measures.packing import cheapest_cuts, consecutive
 from attentest.models.capabilities import ReadsMany
 from attentest.models.networks.classifier import is_shareable
 from attentest.models.parts.bidirectional import BidirectionalNetwork
@@ -25,6 +27,8 @@ __all__ = ["LeaveOneOut", "deleted"]
 BUDGET = {"cpu": 30_000, "cuda": 2_500_000}
 #: Positions that go through a CPU together where little is kept of each pair, and numbers that may be kept then.
 POSITIONS, NUMBERS = 3_400, 4_000_000
+#: What one step costs by itself on a CPU, in pairs of positions.
+STEP = 60.0
 
 
 @dataclass(frozen=True)
@@ -70,20 +74,15 @@ def kept_of_each(subject: Subject) -> int:
 def deleted(subject: Subject, batch: Batch, mask: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch token class"]:
     """The logits without each item, in double precision; the batch is cut, each part as wide as its longest text."""
     budget, few = BUDGET.get(subject.device.type, BUDGET["cpu"]), kept_of_each(subject)
-
-    def fits(texts: int, width: int) -> bool:
-        if few and subject.device.type == "cpu":
-            return texts * width <= POSITIONS and texts * width**2 * few <= NUMBERS
-        return texts * width**2 <= budget
-
-    lengths = (batch.text.lengths if mask.shape == batch.mask.shape else mask.sum(-1)).tolist()
-    parts, start = [], 0
-    while start < len(lengths):
-        end, width = start + 1, lengths[start]
-        while end < len(lengths) and fits(end + 1 - start, max(width, lengths[end])):
-            width, end = max(width, lengths[end]), end + 1
-        part = batch[start:end]
-        found = subject.delete_each(part.narrowed(int(part.text.lengths.max()))).double()
-        parts.append(torch.nn.functional.pad(found, (0, 0, 0, mask.shape[1] - found.shape[1])))
-        start = end
-    return torch.cat(parts)
+    lengths = batch.text.lengths if mask.shape == batch.mask.shape else mask.sum(-1)
+    parts: Iterable[slice | Tensor]
+    if few and subject.device.type == "cpu":
+        parts = cheapest_cuts(lengths, STEP, lambda width: min(POSITIONS // width, NUMBERS // (width**2 * few)))
+    else:
+        parts = consecutive(lengths, budget, power=2)
+    out = torch.zeros(*mask.shape, subject.classes, dtype=torch.float64, device=mask.device)
+    for rows in parts:
+        part = batch[rows]
+        found = subject.delete_each(part.narrowed(int(part.text.lengths.max())))
+        out[rows, : found.shape[1]] = found.double()
+    return out

@@ -15,7 +15,7 @@ from attentest.explainers.erasure import erased
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient.slopes import Baselines, check_baselines, target_of
 from attentest.explainers.perturbation.drops import check_output, output_of
-from attentest.measures.packing import by_length
+from attentest.measures.packing import by_length, cheapest_cuts
 from attentest.models.copies import copies
 from attentest.models.shared_work.substitution import replace_each, replaceable
 from attentest.models.subject import Reading, Subject
@@ -24,6 +24,8 @@ __all__ = ["Occlusion"]
 
 #: Positions of the texts that go together on a CPU, and numbers that may be kept of their pairs: its cache is small.
 POSITIONS, NUMBERS = 3_400, 4_000_000
+#: What one step costs by itself on a CPU, in pairs of positions.
+STEP = 60.0
 #: Positions × positions on a GPU, which waits for every step.
 BUDGET = 6_000_000
 
@@ -68,11 +70,15 @@ class Occlusion(Explainer):
             return erased(subject, batch, reading, others.expand(len(batch), -1, -1), self.baselines)
         known, instead = subject, subject.baseline(self.baselines)
         kept = 1 + (known.classes if known.head.affine else known.encoder.size)
-        few = min(POSITIONS, NUMBERS // (kept * max(1, batch.mask.shape[1])))
-        cells, power = (few, 1) if batch.mask.device.type == "cpu" else (BUDGET, 2)
+        if batch.mask.device.type == "cpu":
+            parts = cheapest_cuts(
+                batch.text.lengths, STEP, lambda long: min(POSITIONS // long, NUMBERS // (long**2 * kept))
+            )
+        else:
+            parts = (rows for rows, _ in by_length(batch.text.lengths, BUDGET, power=2))
         out = reading.logits.double()[:, None].repeat(1, width, 1)
-        for rows, longest in by_length(batch.text.lengths, cells, power):
+        for rows in parts:
             texts = copies(batch, rows)
             found = in_slices(lambda part, texts=texts: replace_each(known, texts[part], instead), len(rows), len(rows))
-            out[rows, :longest] = torch.cat(found).double()
+            out[rows, : texts.mask.shape[1]] = torch.cat(found).double()
         return out

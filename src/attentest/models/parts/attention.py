@@ -35,11 +35,6 @@ __all__ = [
 INITS = ("kaiming", "normal")
 
 
-def quick_tanh(x: Tensor) -> Tensor:
-    """tanh to 2e-7 for use without gradients: the sigmoid is several times faster on CPU."""
-    return (2 * x).sigmoid_().mul_(2).sub_(1)
-
-
 class AttentionNetwork(nn.Module, ABC):
     """States to weights in two steps: keys, linear in the state, and then weights from keys and query."""
 
@@ -239,8 +234,12 @@ class AdditiveNetwork(EnergyNetwork):
         """From a hidden layer."""
         if self.of_query is not None and query is not None:
             keys = keys + self.of_query(query)[..., None, :]
-        layer = keys.tanh() if torch.is_grad_enabled() else quick_tanh(keys)
-        energies: Tensor = self.vector(layer)[..., 0]
+        energies: Tensor
+        if torch.is_grad_enabled():
+            energies = self.vector(keys.tanh())[..., 0]
+        else:  # tanh(x) = 2σ(2x) − 1, several times faster on CPU than tanh
+            vector = self.vector.weight
+            energies = nn.functional.linear((2 * keys).sigmoid_(), 2 * vector)[..., 0] - vector.sum()
         return energies
 
     def replay(self, states: AnySignal, mask: Tensor, query: Tensor | None = None) -> AnySignal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +14,7 @@ from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.products import linear
 
-__all__ = ["LOOK", "BidirectionalNetwork", "converged", "reversal"]
+__all__ = ["BidirectionalNetwork", "Passage", "reversal"]
 
 #: A direction's last state, of a GRU, or state and cell, of an LSTM.
 Ended = Tensor | tuple[Tensor, Tensor]
@@ -34,10 +35,8 @@ class BidirectionalNetwork(EncoderNetwork):
     leftward: nn.RNNBase
 
     @abstractmethod
-    def suffixes(
-        self, side: nn.RNNBase, embeddings: Float[Tensor, "batch token embedding"]
-    ) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
-        """One direction's states at position s without position d, for first ≤ d < s: (s, first, states)."""
+    def passage(self, side: nn.RNNBase, embeddings: Float[Tensor, "batch token embedding"]) -> Passage:
+        """One direction's way through these texts, step by step."""
 
     @abstractmethod
     def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
@@ -74,24 +73,26 @@ class BidirectionalNetwork(EncoderNetwork):
         onto: Tensor,
         plus: Tensor,
         seen: Callable[[Tensor], Tensor] = lambda projected: projected,
+        edges: int = 0,
     ) -> Tensor:
         """Deletion d changes rightward states after d and leftward states before d, and only those.
 
-        ``seen`` is what is kept of a state's projection.
+        ``seen`` is what is kept of a state's projection. So many positions at either end of a text are never deleted.
         """
         width, hidden = embeddings.shape[1], self.size // 2
         flip = reversal(lengths, width)
         reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
-        states: Tensor = self(embeddings, lengths)
+        passages = self.passage(self.rightward, embeddings), self.passage(self.leftward, reversed_)
         rightward, leftward = onto[:hidden].T, onto[hidden:].T
-        right = linear(states[..., :hidden], rightward, plus)
-        left = linear(states[..., hidden:], leftward)
+        right = linear(passages[0].states, rightward, plus).transpose(0, 1)
+        left = linear(passages[1].states, leftward).transpose(0, 1)
+        left = left.gather(1, flip[..., None].expand_as(left))
         out = seen(right + left).repeat(width, 1, 1, 1)
         left = left + plus
-        for s, first, changed in self.suffixes(self.rightward, embeddings):
+        for s, first, changed in passages[0].without_each(edges):
             out[first:s, :, s] = seen(linear(changed, rightward).add_(left[:, s]))
         rows = torch.arange(len(lengths), device=lengths.device)
-        for s, first, changed in self.suffixes(self.leftward, reversed_):
+        for s, first, changed in passages[1].without_each(edges):
             place = flip[:, s]
             out[flip.T[first:s], rows, place] = seen(linear(changed, leftward).add_(right[rows, place]))
         return out.transpose(0, 1)
@@ -113,7 +114,48 @@ def reversal(lengths: Int[Tensor, " batch"], width: int) -> Int[Tensor, "batch t
     return torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
 
 
-def converged(*states: Float[Tensor, "row batch hidden"]) -> int:
-    """How many rows from the first on have come back to the last one, which is undisturbed."""
-    apart = torch.stack([(part[:-1] - part[-1]).abs().amax((1, 2)) for part in states]).amax(0)
+@dataclass(frozen=True)
+class Passage:
+    """One direction's way through texts whose inputs are projected: as they are, and with something else at a position.
+
+    ``step`` advances hidden states, and cells if there are any, in place by one position of projected inputs;
+    ``before`` holds these of the texts as they are, before each position and after the last.
+    """
+
+    inputs: Float[Tensor, "token batch gate"]
+    step: Callable[..., None]
+    before: tuple[Float[Tensor, "place batch hidden"], ...]
+
+    @property
+    def states(self) -> Float[Tensor, "token batch hidden"]:
+        """Of the texts as they are."""
+        return self.before[0][1:]
+
+    def without_each(self, edge: int = 0) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
+        """The states at position s without position d, for first ≤ d < s: (s, first, states)."""
+        return self.joined_by([part[:-1].clone() for part in self.before], edge)
+
+    def joined_by(
+        self, rows: list[Float[Tensor, "place batch hidden"]], edge: int = 0
+    ) -> Iterator[tuple[int, int, Float[Tensor, "changed batch hidden"]]]:
+        """The states at position s where those after position d were ``rows[d]``, for first ≤ d < s.
+
+        All changes advance together, in place. Change d joins at step d + 1, so only what follows it is computed, and
+        leaves when its state has come back to the undisturbed one. Changes of positions before ``edge`` are left out.
+        """
+        first = edge
+        for s in range(edge + 1, len(self.inputs)):
+            now = [part[first:s] for part in rows]
+            if first < s:
+                self.step(self.inputs[s], *now)
+                yield s, first, now[0]
+            if s % LOOK == 0:
+                first += _converged(now, [part[s + 1] for part in self.before])
+
+
+def _converged(now: list[Tensor], undisturbed: list[Tensor]) -> int:
+    """How many rows from the first on have come back."""
+    if not len(now[0]):
+        return 0
+    apart = torch.stack([(x - y).abs().amax((1, 2)) for x, y in zip(now, undisturbed, strict=True)]).amax(0)
     return int((apart <= CONVERGED * torch.finfo(apart.dtype).eps).long().cumprod(0).sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attentest.models.networks.signals import AnySignal
-from attentest.models.parts.bidirectional import LOOK, BidirectionalNetwork, converged
+from attentest.models.parts.bidirectional import BidirectionalNetwork, Passage
 from attentest.models.parts.encoder import Encoder, EncoderNetwork
 from attentest.models.parts.stacked import StackedNetwork
 from attentest.models.products import linear
@@ -48,23 +47,16 @@ class BiGRUNetwork(BidirectionalNetwork):
         self.rightward = nn.GRU(embedding, hidden, batch_first=True)
         self.leftward = nn.GRU(embedding, hidden, batch_first=True)
 
-    def suffixes(self, side: nn.RNNBase, embeddings: Tensor) -> Iterator[tuple[int, int, Tensor]]:
-        """All deletions advance together; each joins after its gap and leaves when it has converged again."""
-        batch, width, _ = embeddings.shape
+    def passage(self, side: nn.RNNBase, embeddings: Tensor) -> Passage:
+        """Of states."""
         into, recurrent, bias, recurrent_bias = (getattr(side, name).detach() for name in side._flat_weights_names)
         inputs = linear(embeddings.transpose(0, 1), into, bias)
-        # Row d is the sequence without position d; the row after the last of them is the undisturbed one.
-        h = embeddings.new_zeros(width + 1, batch, side.hidden_size)
-        first = 0
-        for s in range(width):
-            before = h[s].clone()
-            h[first : s + 1] = _step(inputs[s], h[first : s + 1], recurrent, recurrent_bias)
-            if first < s:
-                yield s, first, h[first:s]
-            if s % LOOK == 0:
-                first += converged(h[first : s + 1])
-            h[s + 1] = h[s]
-            h[s] = before
+
+        def step(projected: Tensor, h: Tensor) -> None:
+            h.copy_(_step(projected, h, recurrent, recurrent_bias))
+
+        states = side(embeddings)[0].detach().transpose(0, 1)
+        return Passage(inputs, step, (nn.functional.pad(states, (0, 0, 0, 0, 1, 0)),))
 
     def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
         """The states of one direction; r multiplies what the state adds to the new content."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.networks.signals import AnySignal
-from attentest.models.parts.bidirectional import LOOK, BidirectionalNetwork, converged
+from attentest.models.parts.bidirectional import BidirectionalNetwork, Passage
 from attentest.models.parts.encoder import Encoder, EncoderNetwork
 from attentest.models.parts.stacked import SKIPS, SkipNetwork, StackedNetwork
 from attentest.models.products import linear
 from attentest.parameters import Within
 
-__all__ = ["LSTM", "BiLSTM", "BiLSTMNetwork", "Cell", "LSTMNetwork", "last_states", "replayed"]
+__all__ = ["LSTM", "BiLSTM", "BiLSTMNetwork", "Cell", "LSTMNetwork", "last_states", "passage", "replayed"]
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class BiLSTMNetwork(BidirectionalNetwork):
         self.rightward = nn.LSTM(embedding, hidden, batch_first=True)
         self.leftward = nn.LSTM(embedding, hidden, batch_first=True)
 
-    def suffixes(self, side: nn.RNNBase, embeddings: Tensor) -> Iterator[tuple[int, int, Tensor]]:
+    def passage(self, side: nn.RNNBase, embeddings: Tensor) -> Passage:
         """Of states and cells."""
         assert isinstance(side, nn.LSTM)
-        return _suffixes(side, embeddings)
+        return passage(side, embeddings)
 
     def replayed(self, side: nn.RNNBase, embeddings: AnySignal) -> AnySignal:
         """Of states and cells."""
@@ -123,10 +123,10 @@ class LSTMNetwork(EncoderNetwork):
 
     def without_each(self, embeddings: Tensor, lengths: Tensor, onto: Tensor, plus: Tensor) -> Tensor:
         """Deletion d changes states after d, and only those."""
-        states: Tensor = self(embeddings, lengths)
-        out = (states @ onto + plus).repeat(embeddings.shape[1], 1, 1, 1)
-        for s, first, changed in _suffixes(self.rightward, embeddings):
-            out[first:s, :, s] = changed @ onto + plus
+        through = passage(self.rightward, embeddings)
+        out = linear(through.states.transpose(0, 1), onto.T, plus).repeat(embeddings.shape[1], 1, 1, 1)
+        for s, first, changed in through.without_each():
+            out[first:s, :, s] = linear(changed, onto.T, plus)
         return out.transpose(0, 1)
 
     def replay(self, embeddings: AnySignal, lengths: Tensor) -> AnySignal:
@@ -175,29 +175,20 @@ def replayed(
     return states[0].joined(states[1:], lambda all_: torch.stack(all_, dim=1))
 
 
-def _suffixes(lstm: nn.LSTM, embeddings: Tensor) -> Iterator[tuple[int, int, Float[Tensor, "deleted batch hidden"]]]:
-    """A one-directional LSTM's states at position s without position d, for first ≤ d < s.
+def passage(lstm: nn.LSTM, embeddings: Float[Tensor, "batch token embedding"]) -> Passage:
+    """A one-directional LSTM's; the input is projected once for all that follows.
 
-    All deletions advance together. Deletion d joins at step d+1, with the state reached before d, so only
-    what follows a gap is computed, and the input is projected once for all; it leaves when its state has
-    converged to the undisturbed one.
+    The library says the states; from these come all gates at once, and from the gates the cells.
     """
-    batch, width, _ = embeddings.shape
     cell = Cell(lstm)
     inputs = cell.project(embeddings.transpose(0, 1))
-    # Row d is the sequence without position d; the row after the last of them is the undisturbed one.
-    h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
+    h = nn.functional.pad(lstm(embeddings)[0].detach().transpose(0, 1), (0, 0, 0, 0, 1, 0))
+    into, forget, _, new = linear(h[:-1], cell.recurrent.T).add_(inputs).sigmoid_().chunk(4, dim=-1)
+    adding = torch.addcmul(-into, into, new, value=2.0)
     c = torch.zeros_like(h)
-    first = 0
-    for s in range(width):
-        before = h[s].clone(), c[s].clone()
-        cell.step(inputs[s], h[first : s + 1], c[first : s + 1])
-        if first < s:
-            yield s, first, h[first:s]
-        if s % LOOK == 0:
-            first += converged(h[first : s + 1], c[first : s + 1])
-        h[s + 1], c[s + 1] = h[s], c[s]
-        h[s], c[s] = before
+    for s in range(len(inputs)):
+        torch.addcmul(adding[s], forget[s], c[s], out=c[s + 1])
+    return Passage(inputs, cell.step, (h, c))
 
 
 class Cell:

@@ -66,7 +66,7 @@ def pooled_without_each(
     plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
     others = mask[:, None, :] & ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
     if isinstance(encoder, BidirectionalNetwork) and query is None and weighs_by_energy(attention):
-        out = encoder.without_each(inputs, lengths, onto, plus, Seen(onto, plus, attention))
+        out = encoder.without_each(inputs, lengths, onto, plus, Seen(onto, plus, attention), _edges(lengths, mask))
         weights, valued = attention.normalise(out[..., 0], others), out[..., 1:]
     else:
         out = encoder.without_each(inputs, lengths, onto, plus)
@@ -74,6 +74,12 @@ def pooled_without_each(
         weights = attention.weigh(keyed, others, None if query is None else query[:, None])
     pooled: Tensor = (weights[..., None, :] @ valued)[..., 0, :]
     return pooled
+
+
+def _edges(lengths: Int[Tensor, " batch"], mask: Bool[Tensor, "batch item"]) -> int:
+    """1 where every sequence begins and ends with a symbol, which nobody deletes; else 0."""
+    last = mask.gather(1, (lengths - 1).clamp(min=0)[:, None])
+    return 0 if mask.numel() == 0 or bool(mask[:, 0].any() | last.any()) else 1
 
 
 def decoded_without_each(

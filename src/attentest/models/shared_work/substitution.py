@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeGuard
 
 import torch
@@ -12,15 +11,18 @@ from torch import Tensor, nn
 from attentest.data.batches import Batch
 from attentest.models.networks.classifier import Classifier, is_shareable
 from attentest.models.parts.attention import EnergyNetwork
-from attentest.models.parts.bidirectional import LOOK, converged, reversal
+from attentest.models.parts.bidirectional import Passage, reversal
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import AverageNetwork, ConvolutionNetwork
-from attentest.models.parts.lstm import BiLSTMNetwork, Cell
+from attentest.models.parts.lstm import BiLSTMNetwork, Cell, passage
 from attentest.models.products import linear
 from attentest.models.shared_work.deletion import Seen, weighs_by_energy
 from attentest.models.subject import Subject
 
 __all__ = ["replace_each", "replaceable"]
+
+#: The start symbol, and read from the other end the end symbol, are never replaced.
+EDGE = 1
 
 
 def replaceable(subject: Subject) -> TypeGuard[Classifier]:
@@ -74,49 +76,36 @@ def _bilstm(network: BiLSTMNetwork, embeddings: Tensor, lengths: Tensor, instead
     plus, rightward, leftward = seen.plus, seen.onto[:hidden].T, seen.onto[hidden:].T
     flip = reversal(lengths, width)
     reversed_ = embeddings.gather(1, flip[..., None].expand_as(embeddings))
-    states: Tensor = network(embeddings, lengths)
-    right = linear(states[..., :hidden], rightward, plus)
-    left = linear(states[..., hidden:], leftward)
+    to_right, before = _replaced(network.rightward, embeddings, instead)
+    to_left, after = _replaced(network.leftward, reversed_, instead)
+    right = linear(to_right.states, rightward, plus).transpose(0, 1)
+    left = _turned(linear(to_left.states, leftward).transpose(0, 1), flip)
     out = seen(right + left).repeat(width, 1, 1, 1)
-    # At d itself both directions change: what the rightward one gives there is kept for the leftward one.
-    itself = torch.empty_like(right)
-    for s, first, changed in _suffixes(network.rightward, embeddings, instead):
-        projected = linear(changed, rightward, plus)
-        itself[:, s] = projected[-1]
-        out[first : s + 1, :, s] = seen(projected.add_(left[:, s]))
+    # At d itself both directions change.
+    itself = linear(before[0], rightward, plus).transpose(0, 1)
+    itself = itself + _turned(linear(after[0], leftward).transpose(0, 1), flip)
+    out.diagonal(dim1=0, dim2=2).copy_(seen(itself).transpose(1, 2))
+    for s, first, changed in to_right.joined_by(before, EDGE):
+        out[first:s, :, s] = seen(linear(changed, rightward, plus).add_(left[:, s]))
     rows = torch.arange(len(lengths), device=lengths.device)
-    for s, first, changed in _suffixes(network.leftward, reversed_, instead):
-        place, projected = flip[:, s], linear(changed, leftward)
-        projected[:-1] += right[rows, place]
-        projected[-1] += itself[rows, place]
-        out[flip.T[first : s + 1], rows, place] = seen(projected)
+    for s, first, changed in to_left.joined_by(after, EDGE):
+        place = flip[:, s]
+        out[flip.T[first:s], rows, place] = seen(linear(changed, leftward).add_(right[rows, place]))
     return out.transpose(0, 1)
 
 
-def _suffixes(
-    lstm: nn.LSTM, embeddings: Tensor, instead: Tensor
-) -> Iterator[tuple[int, int, Float[Tensor, "replaced batch hidden"]]]:
-    """A one-directional LSTM's states at position s with ``instead`` at d, for first ≤ d ≤ s.
+def _turned(values: Float[Tensor, "batch token out"], flip: Tensor) -> Float[Tensor, "batch token out"]:
+    return values.gather(1, flip[..., None].expand_as(values))
 
-    All replacements advance together with the undisturbed sequence, and the input is projected once for all; a
-    replacement leaves when its state has converged to the undisturbed one.
-    """
-    batch, width, _ = embeddings.shape
-    cell = Cell(lstm)
-    inputs, replacement = cell.project(embeddings.transpose(0, 1)), cell.project(instead)
-    # Row d is the sequence with position d replaced; the row after the last of them is the undisturbed one.
-    h = embeddings.new_zeros(width + 1, batch, lstm.hidden_size)
-    c = torch.zeros_like(h)
-    given = inputs.new_empty(width + 1, batch, inputs.shape[-1])
-    first = 0
-    for s in range(width):
-        h[s + 1], c[s + 1] = h[s], c[s]
-        given[first : s + 2] = inputs[s]
-        given[s] = replacement
-        cell.step(given[first : s + 2], h[first : s + 2], c[first : s + 2])
-        yield s, first, h[first : s + 1]
-        if s % LOOK == 0:
-            first += converged(h[first : s + 2], c[first : s + 2])
+
+def _replaced(
+    lstm: nn.LSTM, embeddings: Tensor, instead: Tensor
+) -> tuple[Passage, list[Float[Tensor, "token batch hidden"]]]:
+    """A direction's way through the texts, and its states and cells right after a replaced position."""
+    through = passage(lstm, embeddings)
+    after = [part[:-1].clone() for part in through.before]
+    through.step(Cell(lstm).project(instead), *after)
+    return through, after
 
 
 def _convolution(

@@ -11,7 +11,16 @@ from attentest.errors import InputError
 from attentest.papers import PAPERS
 from attentest.papers.claims import load_claims
 from attentest.papers.evidence import in_words
-from attentest.papers.outcome_files import COLUMNS, committed, completed, read_outcomes, row_of, write_outcomes
+from attentest.papers.outcome_files import (
+    COLUMNS,
+    REPRODUCED,
+    committed,
+    completed,
+    given_outcomes,
+    read_outcomes,
+    row_of,
+    write_outcomes,
+)
 from attentest.papers.outcomes import Outcome, evaluate, rate
 from attentest.studies.study import read_study
 
@@ -97,3 +106,26 @@ def test_the_runs_of_a_committed_table_are_cells_of_the_paper_s_studies(name: st
     for outcome in committed(name) or []:
         assert bool(outcome.runs) == bool(outcome.run_ids)
         assert set(outcome.runs.split("; ")) - {""} <= cells
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"kind,paper\n", b"x" * 300_000, "LONG", "SHORT", "INF", "UTF16"],
+)
+def test_a_table_that_somebody_names_is_read_or_refused_in_a_line(tmp_path: Path, content: bytes | str) -> None:
+    loaded = load_claims("jain_wallace_2019")
+    whole = PAPERS["jain_wallace_2019"].text(REPRODUCED) or ""
+    head, first = whole.splitlines()[:2]
+    made = {
+        "LONG": f"{head}\n{first},1,2\n",
+        "SHORT": f"{head}\ndirection\n",
+        "INF": f"{head}\n{first.replace('0.2388', 'inf')}\n",
+        "UTF16": "",
+    }
+    path = tmp_path / "table.csv"
+    path.write_bytes(content if isinstance(content, bytes) else made[content].encode() or whole.encode("utf-16"))
+    with pytest.raises(InputError) as refused:
+        given_outcomes(path, loaded)
+    assert "\n" not in str(refused.value)
+    path.write_bytes(b"\xef\xbb\xbf" + f"{head}\n{first}\n".encode())
+    assert len(given_outcomes(path, loaded)) == 1

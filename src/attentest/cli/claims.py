@@ -103,7 +103,7 @@ def print_claims(
     """Print (and write) a paper's outcomes, those that are asked for, from runs or from what was ``kept`` of them."""
     from attentest.papers.claims import load_claims
     from attentest.papers.headline import write_headline
-    from attentest.papers.outcome_files import completed, read_outcomes, row_of, write_outcomes
+    from attentest.papers.outcome_files import completed, given_outcomes, row_of, write_outcomes
     from attentest.report.claims.headline import HeadlineView, headline_table
     from attentest.report.claims.tables import claims_table
     from attentest.report.claims.view import View
@@ -112,9 +112,7 @@ def print_claims(
     wanted = _chosen(loaded, table, corpora, status)
     outcomes, came_from, found = _from_archive(paper, kept) if kept is not None else _from_runs(paper, runs)
     if onto is not None:
-        if not onto.is_file():
-            raise InputError(f"There is no file {onto}: --onto names a table that attentest claims PAPER --csv wrote.")
-        outcomes = completed(outcomes, read_outcomes(onto.read_text("utf-8"), str(onto), loaded))
+        outcomes = completed(outcomes, given_outcomes(onto, loaded))
         came_from += f"; the rest as {onto} has it"
     outcomes = [outcome for outcome in outcomes if wanted(outcome)]
     view = View(loaded, outcomes)

@@ -41,7 +41,10 @@ __all__ = ["app", "main"]
 #: What the system refuses, and the user can put right: paths, permissions, space.
 OF_THE_MACHINE = frozenset(
     getattr(errno, name)
-    for name in ("ENAMETOOLONG", "ELOOP", "EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EFBIG", "ENOTDIR", "EMFILE")
+    for name in (
+        *("ENAMETOOLONG", "ELOOP", "EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EFBIG", "ENOTDIR", "EMFILE"),
+        *("EIO", "ESTALE"),
+    )
     if hasattr(errno, name)
 )
 #: Characters of an error.

@@ -18,12 +18,15 @@ from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from attentest.data.files.given import refuse_endless
 from attentest.data.sources.unpack import unpack
-from attentest.errors import InputError
+from attentest.errors import InputError, StorageError, line_of
+from attentest.memory import at_most
 from attentest.papers.evidence import Cell, Evidence, Read
 from attentest.papers.headline import headline
 from attentest.papers.outcomes import evaluate
@@ -36,6 +39,13 @@ __all__ = ["ARCHIVE", "Kept", "archived", "write_archive"]
 
 #: The archive in a paper's folder.
 ARCHIVE = "findings.zip"
+#: Bytes of an archive; the cells of one of its tables; and bytes that reading and comparing all of it may take.
+LARGEST, MOST_CELLS, MEMORY = 1 << 32, 10_000_000, 8 << 30
+#: What findings raise that are sealed and whole, and of other types than attentest writes.
+UNUSABLE = (
+    *(pa.ArrowException, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(SyntaxError, AssertionError, RecursionError),
+)
 #: The same findings give the same bytes, whenever they are packed.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -82,19 +92,70 @@ def write_archive(path: Path, paper: str, cells: Sequence[Cell]) -> Kept:
 
 @contextlib.contextmanager
 def archived(path: Path, paper: str) -> Iterator[list[FinishedCell]]:
-    """A paper's cells in an archive, or in a folder that one was unpacked to."""
+    """A paper's cells in an archive, or in a folder that one was unpacked to.
+
+    Whoever made it may have sealed anything: what no claim can be computed from is said of the archive, in one line.
+    """
     if not path.exists():
         raise InputError(f"There is no file {path}: name an archive that attentest claims PAPER --keep wrote.")
     with tempfile.TemporaryDirectory(prefix="attentest-") as temporary:
         folder = path if path.is_dir() else Path(temporary)
-        if folder != path:
-            unpack(path, folder)
-        cells = finished_cells(folder, paper)
-        if not cells:
-            papers = sorted({str(record.get("paper")) for record in recorded(folder)})
-            holds = f"it has those of {', '.join(papers)}" if papers else "it is no archive of claims"
-            raise InputError(f"{path} has no findings of {paper}: {holds}.")
-        yield cells
+        with _said_of(path, folder), at_most(MEMORY):
+            if folder != path:
+                refuse_endless(path, LARGEST)
+                unpack(path, folder)
+            cells = finished_cells(folder, paper)
+            if folder != path:
+                _refuse_lacking(folder, paper)
+            if not cells:
+                papers = sorted({str(record.get("paper")) for record in recorded(folder)} - {paper})
+                holds = f"it has those of {', '.join(papers)}" if papers else "it is no archive of claims"
+                raise InputError(f"{path} has no findings of {paper}: {holds}.")
+            for cell in cells:
+                _refuse_large(cell.folder)
+            yield cells
+
+
+@contextlib.contextmanager
+def _said_of(path: Path, folder: Path) -> Iterator[None]:
+    """What is wrong inside is said of the archive: the folder that it was unpacked to is gone by then."""
+    again = f"Get {path} again, or make it anew: attentest claims PAPER --keep FILE."
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            yield
+    except (InputError, StorageError) as error:
+        if folder == path or str(folder) not in str(error):
+            raise
+        said = str(error).replace(f"{folder}/", "").partition(". ")[0].rstrip(".")
+        raise StorageError(f"{path}: {said}. {again}") from error
+    except UNUSABLE as error:
+        raise StorageError(
+            f"{path} holds what no claim can be computed from ({line_of(error)[:200]}). {again}"
+        ) from error
+
+
+def _refuse_lacking(folder: Path, paper: str) -> None:
+    """Refuse an archive that lists a run and lacks it: its claims would pass for not run."""
+    for record in recorded(folder):
+        for cell in record["cells"] if record.get("paper") == paper else ():
+            run = RunFolder(folder / str(cell["run"]))
+            if not (run.path / "run.json").is_file() or not run.challenges:
+                raise StorageError(f"{folder}/study lists the run {cell['run']} and lacks its findings")
+
+
+def _refuse_large(folder: RunFolder) -> None:
+    """Refuse tables of more cells than anybody's findings have, before memory is taken for them."""
+    for name in folder.challenges:
+        file = folder.path / "findings" / f"{name}.parquet"
+        try:
+            about = pq.read_metadata(file)
+        except (OSError, pa.ArrowException):
+            continue  # whoever reads it says so
+        if about.num_rows * about.num_columns > MOST_CELLS:
+            raise StorageError(
+                f"{file} has {about.num_rows:,} rows of {about.num_columns:,} columns, and "
+                f"{MOST_CELLS:,} cells are the most"
+            )
 
 
 def _read_of(evidence: Evidence, folder: RunFolder) -> Iterator[tuple[str, Read]]:

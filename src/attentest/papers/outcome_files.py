@@ -8,14 +8,24 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from attentest.errors import InputError, suggestion
+from attentest.data.files.given import bytes_of_given
+from attentest.errors import InputError, shown, suggestion
 from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.outcomes import Outcome
 from attentest.papers.settling import STATUSES
 from attentest.store.atomic import write_text
 
-__all__ = ["COLUMNS", "REPRODUCED", "committed", "completed", "read_outcomes", "row_of", "write_outcomes"]
+__all__ = [
+    "COLUMNS",
+    "REPRODUCED",
+    "committed",
+    "completed",
+    "given_outcomes",
+    "read_outcomes",
+    "row_of",
+    "write_outcomes",
+]
 
 #: What tells claims apart.
 _NAMES = ("kind", "paper", "table", "corpus", "model", "attention", "measure", "group", "source")
@@ -28,6 +38,8 @@ COLUMNS = (
     *("seeds", "judged", "not_judged", "status", "like_for_like", "difference", "reason", "also"),
     *("runs", "run_ids", "attentest", "torch", "device"),
 )
+#: Bytes of a table of outcomes.
+LARGEST = 64 << 20
 #: The table of outcomes in a paper's folder.
 REPRODUCED = "reproduced.csv"
 
@@ -60,12 +72,17 @@ def write_outcomes(path: Path, outcomes: Iterable[Outcome]) -> None:
 def read_outcomes(text: str, file: str, claims: Claims) -> list[Outcome]:
     """Outcomes from a file's text, joined with the claims they are about."""
     reader = csv.DictReader(io.StringIO(text))
-    if tuple(reader.fieldnames or ()) != COLUMNS:
-        raise InputError(f"{file} is not a table of outcomes: it must begin with {','.join(COLUMNS[:5])},….")
+    try:
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise InputError(f"{file} is not a table of outcomes: it must begin with {','.join(COLUMNS[:5])},….")
+        rows = [(f"{file}, line {reader.line_num}", row) for row in reader]
+    except csv.Error as error:
+        raise InputError(f"{file}, line {reader.line_num}: {error}. Make the table again: attentest claims.") from error
     known = {tuple(_names(claim).values()): claim for claim in claims.every}
     found = []
-    for row in reader:
-        where = f"{file}, line {reader.line_num}"
+    for where, row in rows:
+        if {*row} != {*COLUMNS} or None in row.values():
+            raise InputError(f"{where} does not have {len(COLUMNS)} cells. Make the table again: attentest claims.")
         claim = known.get(tuple(row[name] for name in _NAMES))
         if claim is None:
             named = " · ".join(row[name] or "" for name in _NAMES[2:] if row[name])
@@ -74,6 +91,17 @@ def read_outcomes(text: str, file: str, claims: Claims) -> list[Outcome]:
             )
         found.append(_outcome(row, claim, where))
     return found
+
+
+def given_outcomes(path: Path, claims: Claims) -> list[Outcome]:
+    """Outcomes from a file that somebody names."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}: --onto names a table that attentest claims PAPER --csv wrote.")
+    try:
+        text = bytes_of_given(path, LARGEST).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error}). Make the table again: attentest claims.") from error
+    return read_outcomes(text, str(path), claims)
 
 
 def completed(outcomes: Sequence[Outcome], earlier: Iterable[Outcome]) -> list[Outcome]:
@@ -93,7 +121,7 @@ def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outco
     if status not in STATUSES:
         raise InputError(f"{where}: status {status!r}. {suggestion(status, STATUSES)}")
     try:
-        numbers = {name: float(row[name]) if row[name] else math.nan for name in _NUMBERS}
+        numbers = {name: _finite(row[name]) if row[name] else math.nan for name in _NUMBERS}
         return Outcome(
             claim,
             status,
@@ -111,8 +139,14 @@ def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outco
             torch=row["torch"],
             device=row["device"],
         )
-    except (ValueError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise InputError(f"{where}: a number cannot be read ({error}).") from error
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{shown(text)} is not finite")
+    return value
 
 
 def _names(claim: Claim | Direction) -> dict[str, str]:

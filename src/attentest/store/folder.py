@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from attentest.data.files.unfinished import sweep
@@ -70,7 +70,7 @@ class RunFolder:
     def record(self) -> dict[str, Any]:
         """run.json."""
         path, missing = self.path / "run.json", f"{self.path} is not a run: it has no run.json."
-        return read_sealed(path, ("fields", "finished"), missing, AGAIN)
+        return _checked(path, read_sealed(path, ("fields", "finished"), missing, AGAIN))
 
     @property
     def seal(self) -> str:
@@ -181,6 +181,26 @@ class RunFolder:
         if challenge not in self.challenges:
             raise UnknownName("finished challenge of this run", challenge, self.challenges)
         return read_findings(self.verify(f"findings/{challenge}.parquet"))
+
+
+def _checked(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """A record whose parts are what every reader takes them for: whoever made it may have sealed anything."""
+    finished = record["finished"]
+    whole = isinstance(record["fields"], dict) and isinstance(record.get("made_with", {}), dict)
+    if not whole or not isinstance(finished, dict) or not all(map(_is_entry, finished.items())):
+        raise StorageError(f"{path} is sealed, and is no record of a run. {AGAIN}")
+    return record
+
+
+def _is_entry(file: tuple[str, Any]) -> bool:
+    """Whether a finished file has a name inside of the folder, and a sum."""
+    name, entry = PurePosixPath(file[0]), file[1]
+    return (
+        not name.is_absolute()
+        and ".." not in name.parts
+        and isinstance(entry, dict)
+        and isinstance(entry.get("sha256"), str)
+    )
 
 
 def verified(path: Path) -> Path:

@@ -56,11 +56,32 @@ def recorded(runs: Path) -> Iterator[dict[str, Any]]:
     """Every study's record; one that cannot be read is passed over, because the study writes it again."""
     for path in sorted((runs / STUDIES).glob("*.json")):
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(record["cells"], list):
-                yield record
-        except (OSError, ValueError, KeyError, TypeError):
+            record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        except (OSError, ValueError, RecursionError):
             continue
+        if _is_record(record):
+            yield record
+
+
+def _is_record(record: Any) -> bool:
+    """Whether it is what ``write_record`` writes."""
+    return (
+        isinstance(record, dict)
+        and isinstance(record.get("study"), str)
+        and isinstance(record.get("title", ""), str)
+        and isinstance(record.get("paper"), str | None)
+        and isinstance(record.get("cells"), list)
+        and all(map(_is_cell, record["cells"]))
+    )
+
+
+def _is_cell(cell: Any) -> bool:
+    """Whether it has choices and, perhaps, a run: a folder beside it, and no path that leads elsewhere."""
+    if not isinstance(cell, dict) or not isinstance(cell.get("choices"), dict):
+        return False
+    run, seed = cell.get("run", 0), cell["choices"].get("seed")
+    name = isinstance(run, str) and run not in ("", ".", "..") and len(run) < 256 and not set(run) & set("/\\\0")
+    return (run is None or name) and isinstance(seed, int | None)
 
 
 def finished_cells(runs: Path, paper: str) -> list[FinishedCell]:

@@ -204,6 +204,18 @@ def test_a_member_without_a_name_is_refused(tmp_path: Path, name: str, make: Any
         unpack(path, tmp_path / "out")
 
 
+def test_a_zip_whose_members_lie_nowhere_is_refused(tmp_path: Path) -> None:
+    content = zipped({"a.txt": b"a" * 100, "b.txt": b"b"})
+    end = content.rindex(b"PK\x05\x06")
+    path = tmp_path / "x.zip"
+    path.write_bytes(content[: end + 16] + (1 << 30).to_bytes(4, "little") + content[end + 20 :])
+    with pytest.raises(InputError, match=r"not a whole archive|holds no files"):
+        unpack(path, tmp_path / "out")
+    path.write_bytes(content.replace(b"PK\x01\x02", b"PK\x01\x02", 1)[: end + 12] + b"\xff\xff" + content[end + 14 :])
+    with pytest.raises(InputError, match="not a whole archive"):
+        unpack(path, tmp_path / "out")
+
+
 def test_what_is_passed_over_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "ALLOWANCE", 1000)
     path = tmp_path / "x.tar.gz"

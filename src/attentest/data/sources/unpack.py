@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
 import stat
@@ -50,7 +51,9 @@ def unpack(archive: Path, folder: Path, members: Sequence[str] = ()) -> None:
                     if left < 0:
                         raise _bomb(archive)
                     file.write(chunk)
-    except DAMAGED as error:
+    except (*DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # of the machine
+            raise
         raise InputError(
             f"{archive.name} is not a whole archive ({str(error) or type(error).__name__}): fetch it again, or unpack "
             "it by hand and use --from DIR."

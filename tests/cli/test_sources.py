@@ -11,10 +11,11 @@ from tests.support.chat import chat_model, chat_tokenizer
 from typer.testing import CliRunner
 
 from attentest.cli.main import app
-from attentest.errors import AttentestError, InputError
+from attentest.errors import AttentestError, InputError, StorageError
 from attentest.sources.auditing import CASES, FINDINGS, UNFINISHED, audit_sources, judged_folder, load_language_model
 from attentest.sources.planting.planted import planted_questions
 from attentest.sources.question import Question
+from attentest.sources.unfinished import appending, unfinished
 from attentest.store.findings import read_findings
 from attentest.store.folder import RunFolder
 
@@ -88,7 +89,11 @@ def test_a_killed_audit_resumes_where_it_was(checkpoint: Path, tmp_path: Path) -
     folder = tmp_path / "cut" / wanted.folder.name
     folder.mkdir(parents=True)
     lines = (wanted.folder / CASES).read_text("utf-8").splitlines()
-    (folder / UNFINISHED).write_text(f"{lines[0]}\n{lines[1][:50]}", "utf-8")
+    with appending(folder / UNFINISHED, keep=False) as write:
+        for record in wanted.records[:2]:
+            write(record)
+    content = (folder / UNFINISHED).read_bytes()
+    (folder / UNFINISHED).write_bytes(content[:-50])
     before = model.cost.passes
     found = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path / "cut")
     resumed = model.cost.passes - before
@@ -100,6 +105,43 @@ def test_a_killed_audit_resumes_where_it_was(checkpoint: Path, tmp_path: Path) -
     assert model.cost.passes == before
     assert resumed > 0
     assert judged_folder(folder).answered.questions == 3
+
+
+def test_an_altered_record_of_an_audit_that_was_cut_short_is_asked_again(checkpoint: Path, tmp_path: Path) -> None:
+    model, asked = load_language_model(checkpoint), list(planted_questions(3))
+    wanted = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path / "whole")
+    folder = tmp_path / "cut" / wanted.folder.name
+    folder.mkdir(parents=True)
+    with appending(folder / UNFINISHED, keep=False) as write:
+        for record in wanted.records:
+            write(record)
+    content = (folder / UNFINISHED).read_bytes()
+    at = content.index(b'"without": [-') + len(b'"without": [-')
+    (folder / UNFINISHED).write_bytes(
+        content[:at] + (b"8" if content[at : at + 1] != b"8" else b"9") + content[at + 1 :]
+    )
+    heard: list[str] = []
+    assert set(unfinished(folder / UNFINISHED, heard.append)) == {record.id for record in wanted.records[1:]}
+    assert "was altered" in heard[0]
+    found = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path / "cut")
+    assert [record.without for record in found.records] == [record.without for record in wanted.records]
+    (folder / UNFINISHED).write_bytes(b"\xff\n" + json.dumps({"id": 1}).encode() + b"\n")
+    assert unfinished(folder / UNFINISHED) == {}
+
+
+def test_records_that_are_sealed_and_are_none_are_refused_in_a_line(checkpoint: Path, tmp_path: Path) -> None:
+    model, asked = load_language_model(checkpoint), list(planted_questions(2))
+    found = audit_sources(model, asked, methods=QUICK, held_out=2, longest=4, to=tmp_path)
+    line = (found.folder / CASES).read_text("utf-8").split("\n")[0]
+    record = json.loads(line)
+    broken: list[object] = [[], 3, {}, {**record, "without": []}, {**record, "heads": [[[]]]}, {**record, "given": 3}]
+    broken += [{**record, "items": [1] * len(record["items"])}, {**record, "whole": "x"}, {**record, "new": 1}]
+    for text in ("", "[" * 100_000, *map(json.dumps, broken)):
+        (found.folder / CASES).write_text(f"{text}\n", "utf-8")
+        RunFolder(found.folder).finish(CASES)
+        with pytest.raises(StorageError, match="does not hold") as refused:
+            judged_folder(found.folder)
+        assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

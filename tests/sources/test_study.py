@@ -85,6 +85,49 @@ def test_a_command_compares_models(models: list[str], tmp_path: Path) -> None:
     assert bad.exit_code == 1
 
 
+def test_other_questions_to_the_same_models_in_the_same_folder_are_told_apart(
+    models: list[str], tmp_path: Path
+) -> None:
+    """Two commands at once: each reads its own audits, and takes away nothing of the other's."""
+    options: dict[str, Any] = {"methods": ["attention"], "held_out": 0, "alternatives": False, "longest": 4}
+    first, other = list(planted_questions(1)), list(planted_questions(1, seed=1))
+
+    class Beside(Silent):
+        def ended(self, job: Job, error: str | None) -> None:
+            """As this command's last model ends, another command begins and ends."""
+            assert error is None
+            if job.label == models[-1]:
+                study_sources(models, other, InProcess(), Silent(), to=tmp_path, **options)
+
+    done = study_sources(models, first, InProcess(), Beside(), to=tmp_path, **options)
+    assert [found.records[0].id for found in done.audits] == [first[0].id] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--device-map", "\x1b[3m"], "device_map"),
+        (["--dtype", "int8"], "must be one of float32"),
+        (["--method", "nothing"], "nothing"),
+        (["--device", "nothing"], "is not a device"),
+    ],
+)
+def test_what_no_model_could_be_asked_with_is_refused_before_any_is_loaded(
+    tmp_path: Path, options: list[str], said: str
+) -> None:
+    asked = ["sources", "--model", "none", "--model", "neither", "--planted", "2", "--to", str(tmp_path / "to")]
+    with pytest.raises(AttentestError, match=said):
+        CliRunner().invoke(app, [*asked, *options], catch_exceptions=False)
+    assert not (tmp_path / "to").exists()
+
+
+def test_a_limit_beyond_any_corpus_is_all_of_it_and_questions_have_a_bound() -> None:
+    assert len(list(story_questions("stories-1(test=3)", limit=10**30))) == 3
+    ran = CliRunner().invoke(app, ["sources", "--model", "none", "--planted", str(10**12)])
+    assert ran.exit_code != 0
+    assert "1000000" in str(ran.exception) + ran.output
+
+
 @pytest.mark.slow
 def test_workers_find_the_same(models: list[str], tmp_path: Path) -> None:
     from attentest.studies.engines import Processes

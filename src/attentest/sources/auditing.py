@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,13 +16,14 @@ import torch
 
 from attentest import __version__
 from attentest.devices import device_named
-from attentest.errors import InputError, StorageError, shown
+from attentest.errors import InputError, StorageError, line_of, shown
 from attentest.explainers.budget import ran_out
 from attentest.models.huggingface.checkpoint import DeviceMap, fingerprint, load_checkpoint
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of
 from attentest.runs.version import name_of, version_of
 from attentest.sources.case import Case, open_case
+from attentest.sources.judging.checked import record_of
 from attentest.sources.judging.measures import LEARNT, with_layers, with_learnt
 from attentest.sources.judging.record import Record, examine
 from attentest.sources.judging.verdict import Answered, Others, Ruling, answered, other_weights, rule
@@ -31,6 +31,7 @@ from attentest.sources.language import LanguageModel
 from attentest.sources.methods import METHODS, Method
 from attentest.sources.prompt import PROMPT, Prompter
 from attentest.sources.question import Question
+from attentest.sources.unfinished import appending, unfinished
 from attentest.store.atomic import make_folder, replacing
 from attentest.store.findings import FindingsWriter, Measure
 from attentest.store.folder import RunFolder
@@ -44,7 +45,10 @@ __all__ = [
     "UNFINISHED",
     "SourcesAudit",
     "audit_sources",
+    "judged_folder",
     "load_language_model",
+    "methods_of",
+    "refuse_placing",
 ]
 
 #: What every audit asks, in the order of its table; the learnt combination of heads joins them.
@@ -136,18 +140,28 @@ def load_language_model(
     ``device_map``, such as ``"auto"``, spreads its layers over all devices, and over memory and disk where these do not
     suffice, as the accelerate library does it; ``device`` then says nothing.
     """
-    if dtype not in TYPES:
-        raise InputError(f"dtype={dtype!r} must be one of {', '.join(TYPES)}.")
+    refuse_placing(dtype, device_map)
     if device_map is None:
         loaded, tokenizer = load_checkpoint(model, language=True, dtype=dtype)
         return LanguageModel(loaded.to(device_named(device)), tokenizer)
+    return LanguageModel(*load_checkpoint(model, language=True, dtype=dtype, device_map=device_map))
+
+
+def refuse_placing(dtype: str, device_map: DeviceMap | None) -> None:
+    """Refuse a precision and a way of spreading that there are not, before any model is loaded."""
+    if dtype not in TYPES:
+        raise InputError(f"dtype={shown(dtype)} must be one of {', '.join(TYPES)}.")
     if isinstance(device_map, str) and device_map not in MAPS:
         raise InputError(f"device_map={shown(device_map)} must be one of {', '.join(MAPS)}, or a device by module.")
-    if find_spec("accelerate") is None:
+    if device_map is not None and find_spec("accelerate") is None:
         raise InputError(
             "device_map spreads a model by the accelerate library, which is not installed: pip install accelerate."
         )
-    return LanguageModel(*load_checkpoint(model, language=True, dtype=dtype, device_map=device_map))
+
+
+def methods_of(texts: Sequence[str]) -> list[Method]:
+    """The methods of these names; those that every audit asks, where none is named."""
+    return [METHODS.parse(text) for text in (texts or DEFAULT)]
 
 
 def audit_sources(
@@ -180,7 +194,7 @@ def audit_sources(
         raise InputError("There are no questions: give at least one.")
     if held_out < 0 or longest < 1:
         raise InputError(f"held_out={held_out} must be at least 0, longest={longest} at least 1.")
-    chosen = [METHODS.parse(text) for text in (methods or DEFAULT)]
+    chosen = methods_of(methods)
     placed: dict[str, Any] = {"device": device, "dtype": dtype, "device_map": device_map}
     language = model if isinstance(model, LanguageModel) else load_language_model(model, **placed)
     prompter = Prompter(language.tokenizer, prompt, chat=chat)
@@ -204,9 +218,9 @@ def audit_sources(
     folder = RunFolder.create(path, fields, {"attentest": __version__, "torch": torch.__version__}, progress.say)
     with folder.locked(progress.say):
         if fresh or not folder.is_finished(CASES):
-            done = {} if fresh else _unfinished(path)
+            done = {} if fresh else unfinished(path / UNFINISHED, progress.say)
             pool = [text for question in asked for text in question.sources]
-            with _appending(path, keep=not fresh) as write, progress.stage("Questions", len(asked)) as tick:
+            with appending(path / UNFINISHED, keep=not fresh) as write, progress.stage("Questions", len(asked)) as tick:
                 for question in asked:
                     if question.id not in done:
                         case = open_case(language, prompter, question, unit=unit, longest=longest)
@@ -215,7 +229,7 @@ def audit_sources(
                         case.others = [pool[(at + step) % len(pool)] for step in range(len(question.sources))]
                         write(_examined(case, chosen, held_out, alternatives, seed))
                     tick()
-            kept = _unfinished(path)
+            kept = unfinished(path / UNFINISHED, progress.say)
             with replacing(path / CASES) as temporary:
                 lines = [kept[question.id].to_json() for question in asked]
                 temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -242,7 +256,15 @@ def judged_folder(path: Path) -> SourcesAudit:
     """What a finished audit found, judged from its records."""
     folder = RunFolder(path)
     lines = [line for line in folder.verify(CASES).read_text(encoding="utf-8").split("\n") if line]
-    records = with_learnt([Record.from_json(line) for line in lines])
+    try:
+        records = with_learnt([record_of(line) for line in lines])
+        if not records:
+            raise ValueError("no question")
+    except ValueError as error:
+        raise StorageError(
+            f"{path / CASES} is sealed, and does not hold records that this attentest reads ({line_of(error)[:200]}). "
+            "Ask again: the same command with --fresh."
+        ) from error
     layered = with_layers(records)
     names = list(dict.fromkeys(name for record in records for name in record.given))
     if LEARNT in names:
@@ -256,33 +278,6 @@ def judged_folder(path: Path) -> SourcesAudit:
         tuple(rule(layered, f"attention(layer={layer + 1})") for layer in range(len(records[0].heads))),
         other_weights(records),
     )
-
-
-@contextlib.contextmanager
-def _appending(path: Path, *, keep: bool) -> Iterator[Any]:
-    """A file that every record is written to as soon as it is there."""
-    with (path / UNFINISHED).open("a" if keep else "w", encoding="utf-8") as handle:
-
-        def write(record: Record) -> None:
-            handle.write(f"{record.to_json()}\n")
-            handle.flush()
-            os.fsync(handle.fileno())
-
-        yield write
-
-
-def _unfinished(path: Path) -> dict[str, Record]:
-    """What an audit that was cut short has found so far; a line that was cut short is found again."""
-    found: dict[str, Record] = {}
-    with contextlib.suppress(FileNotFoundError):
-        text = (path / UNFINISHED).read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:
-            (path / UNFINISHED).write_text(whole, encoding="utf-8")
-        for line in filter(None, whole.split("\n")):
-            record = Record.from_json(line)
-            found[record.id] = record
-    return found
 
 
 def _write_findings(folder: RunFolder, found: SourcesAudit) -> None:

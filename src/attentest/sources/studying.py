@@ -12,7 +12,14 @@ from typing import Any
 from attentest.devices import keep_to
 from attentest.errors import InputError
 from attentest.progress import Progress
-from attentest.sources.auditing import SourcesAudit, audit_sources, judged_folder
+from attentest.sources.auditing import (
+    TYPES,
+    SourcesAudit,
+    audit_sources,
+    judged_folder,
+    methods_of,
+    refuse_placing,
+)
 from attentest.sources.question import Question
 from attentest.sources.showing.page import write_page
 from attentest.store.atomic import make_folder, write_text
@@ -42,13 +49,19 @@ def study_sources(
     """Put the questions to every model; ``options`` are those of ``audit_sources``. One that fails stops no other."""
     if twice := [model for model in models if models.count(model) > 1]:
         raise InputError(f"--model {twice[0]} stands twice. Name every model once.")
+    methods_of(options.get("methods", ()))
+    refuse_placing(options.get("dtype", TYPES[0]), options.get("device_map"))
     make_folder(to)
     jobs = [
-        Job(_id(model), model, {"model": model, "questions": tuple(questions), **options}, str(to.resolve()), device)
+        Job(
+            _id(model, questions, options),
+            model,
+            {"model": model, "questions": tuple(questions), **options},
+            str(to.resolve()),
+            device,
+        )
         for model in models
     ]
-    for job in jobs:
-        _pointer(Path(job.root), job).unlink(missing_ok=True)
     heard = _Heard(watch)
     engine.run(jobs, audit_job, heard)
     made = [job for job in jobs if job.id not in heard.failed]
@@ -66,8 +79,10 @@ def audit_job(job: Job, progress: Progress) -> None:
     write_text(_pointer(Path(job.root), job), json.dumps({"model": model, "audit": found.folder.name}) + "\n")
 
 
-def _id(model: str) -> str:
-    return f"model-{hashlib.sha256(model.encode()).hexdigest()[:12]}"
+def _id(model: str, questions: Sequence[Question], options: Mapping[str, Any]) -> str:
+    """The same for the same command: two at once, in one folder, read what the other would have written."""
+    about = [model, *map(repr, questions), repr(sorted(options.items()))]
+    return f"model-{hashlib.sha256(chr(10).join(about).encode(errors='surrogatepass')).hexdigest()[:12]}"
 
 
 def _pointer(root: Path, job: Job) -> Path:

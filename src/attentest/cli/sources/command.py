@@ -15,6 +15,9 @@ from attentest.printing import Printer, echo, echo_json
 
 __all__ = ["sources"]
 
+#: Made-up questions; more say nothing more, and are all in memory before the first is asked.
+MOST = 1_000_000
+
 
 def sources(
     model: Annotated[
@@ -29,7 +32,10 @@ def sources(
         typer.Option(metavar="FILE", help="Questions, JSON Lines: question, contexts, perhaps answer, span and id."),
     ] = None,
     planted: Annotated[
-        int, typer.Option(metavar="N", min=0, help="So many made-up questions whose deciding source is known, instead.")
+        int,
+        typer.Option(
+            metavar="N", min=0, max=MOST, help="So many made-up questions whose deciding source is known, instead."
+        ),
     ] = 0,
     corpus: Annotated[
         str | None,

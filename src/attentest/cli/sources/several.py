@@ -13,7 +13,7 @@ from attentest.printing import Printer, echo, echo_json
 
 if TYPE_CHECKING:
     from attentest.sources.question import Question
-    from attentest.studies.engine import Engine
+    from attentest.studies.engines import NamedEngine
 
 __all__ = ["several"]
 
@@ -21,7 +21,7 @@ __all__ = ["several"]
 def several(
     models: Sequence[str],
     questions: Sequence[Question],
-    using: Engine,
+    using: NamedEngine,
     *,
     to: Path,
     device: str,
@@ -37,7 +37,8 @@ def several(
     from attentest.sources.studying import study_sources
     from attentest.store.atomic import write_text
 
-    device = device_named(device).type if device == "auto" else device
+    named = device_named(device, here=using.name != "ray")
+    device = named.type if device == "auto" else device
     display = StudyDisplay(terminal.console, quiet=terminal.quiet, unit="models")
     display.expect(len(models))
     with display:

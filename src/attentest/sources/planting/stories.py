@@ -28,7 +28,7 @@ def story_questions(corpus: str, *, limit: int = 0, seed: int = 0) -> Iterator[Q
             f"--corpus {shown(corpus)} is no corpus of stories whose supporting sentences are known. Use stories-1 to "
             "stories-3, or babi-1 to babi-3; your own questions are a file (--data)."
         )
-    rows = split.table.slice(0, limit or len(split)).to_pylist()
+    rows = split.table.slice(0, min(limit, len(split)) or len(split)).to_pylist()
     for row in rows:
         yield _question(found.name, row, found.classes, seed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +19,12 @@ from attentest.errors import AttentestError, StorageError
 from attentest.models.huggingface.checkpoint import quietly
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
+from attentest.papers.archive import archived, write_archive
 from attentest.report.pages.run import write_report
 from attentest.report.verdict.judge import judge
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
+from attentest.sources.unfinished import appending, unfinished
 from attentest.store.folder import REPORT, RunFolder
 from attentest.store.parts import Parts
 from attentest.store.verifying import verify_run
@@ -29,23 +32,26 @@ from attentest.training.loop import Training, fit
 from attentest.training.resume import Resume
 from tests.campaigns.campaign import Campaign, Fault
 from tests.conftest import Heard, made_up_corpus
+from tests.explorer.sources.made_up_audit import made_up_record
+from tests.papers.made_up_cells import cell
 from tests.runs.test_run import small
 from tests.support.pretrained import tiny, tokenizer_of
 
 #: Every so many cases what was altered is computed again, and compared byte by byte.
 RECOMPUTED = 20
+PAPER = "jain_wallace_2019"
 TEXT = "word1 telling1 word2"
 
 
 class Bits(Campaign):
-    """Runs of three kinds, a training and an examination that were cut short."""
+    """Runs of three kinds; trainings, examinations and audits of sources that were cut short; an archive of claims."""
 
     name = "bits"
     promise = "a flipped bit in any file of a run is noticed, named, and recomputed or refused"
-    quick, full = 40, 1000
+    quick, full = 42, 1500
 
     def __init__(self) -> None:
-        self.recomputed = 0
+        self.recomputed = self.refused = 0
         self.by_file: Counter[str] = Counter()
 
     def prepare(self, folder: Path) -> None:
@@ -68,13 +74,24 @@ class Bits(Campaign):
         parts.add(0, 0, table, 50)
         parts.keep()
         self.parts, self.table = folder / "parts", table
+        self.records = [made_up_record(number) for number in range(3)]
+        with appending(folder / "records", keep=False) as write:
+            for record in self.records:
+                write(record)
+        write_archive(folder / "kept.zip", PAPER, [cell(folder / "claimed", instances=40)])
+        self.asked, self.kept = (folder / "records").read_bytes(), folder / "kept.zip"
+        self.held = read_archive(self.kept)
         self.targets = [
             *((self.trained, name) for name in ("run.json", *self.trained.record["finished"])),
             *((self.tuned, name) for name in ("run.json", *self.tuned.record["finished"])),
         ]
 
     def case(self, draw: Random, number: int, folder: Path) -> str:
-        kind = number % 4
+        kind = number % 6
+        if kind == 5:
+            return self._archive(draw, folder)
+        if kind == 4:
+            return self._asked(draw, folder)
         if kind == 2:
             return self._state(draw, folder)
         if kind == 3:
@@ -174,14 +191,50 @@ class Bits(Campaign):
         raise_unless(any("altered" in line for line in heard.lines), "nothing was said")
         return "a part of an examination"
 
+    def _asked(self, draw: Random, folder: Path) -> str:
+        """An audit of sources goes on from records that were altered: their questions are asked again."""
+        path = folder / "records"
+        path.write_bytes(flipped(self.asked, draw))
+        found = unfinished(path)
+        raise_unless(len(found) < len(self.records), "an altered record was taken up")
+        raise_unless(all(found[one.id] == one for one in self.records if one.id in found), "another record, in silence")
+        return "a part of an audit of sources"
+
+    def _archive(self, draw: Random, folder: Path) -> str:
+        """What is kept of runs is refused, or nothing in it is altered: dates and the like may be."""
+        path = folder / "kept.zip"
+        path.write_bytes(flipped(self.kept.read_bytes(), draw))
+        try:
+            found = read_archive(path)
+        except AttentestError as error:
+            raise_unless("kept.zip" in str(error), f"not named in {error}")
+            self.refused += 1
+        else:
+            raise_unless(found == self.held, "an altered archive was read")
+        return "an archive of claims"
+
     def notes(self) -> list[str]:
         files = ", ".join(f"{name} {count}" for name, count in sorted(self.by_file.items()))
-        return [f"{self.recomputed} computed again, the same bytes", f"files: {files}"]
+        return [
+            f"{self.recomputed} computed again, the same bytes",
+            f"files: {files}",
+            f"archives refused: {self.refused}",
+        ]
 
 
 def raise_unless(holds: bool, words: str) -> None:
     if not holds:
         raise Fault(words)
+
+
+def read_archive(path: Path) -> dict[str, bytes]:
+    """Every file of every run that an archive's claims may read."""
+    with archived(path, PAPER) as cells:
+        return {
+            f"{one.folder.path.name}/{name}": one.folder.verify(name).read_bytes()
+            for one in cells
+            for name in one.folder.record["finished"]
+        } | {one.folder.path.name: json.dumps(dict(one.choices)).encode() for one in cells}
 
 
 def flipped(data: bytes, draw: Random) -> bytes:

@@ -22,6 +22,7 @@ from tests.campaigns.campaign import Campaign, Fault
 from tests.campaigns.made.answers import AnnotatorRequests, AnswerFiles, QuestionFiles
 from tests.campaigns.made.archives import Archives, OfficialFiles
 from tests.campaigns.made.checkpoints import DamagedCheckpoints
+from tests.campaigns.made.claims import ClaimsArchives, OutcomeTables
 from tests.campaigns.made.data_files import DataFiles
 from tests.campaigns.made.kind import Case, Kind
 from tests.campaigns.made.names import Arguments, Names, Studies, WholeAudits
@@ -29,7 +30,7 @@ from tests.campaigns.made.requests import Requests
 from tests.campaigns.made.run_files import Queries, ScoreFiles
 from tests.campaigns.processes import PATIENCE, Ended, started
 
-__all__ = ["BadInputs", "Questions"]
+__all__ = ["BadInputs", "Claims", "Questions"]
 
 #: Bytes that a case may have in memory at most; what this process brings along is part of it.
 MOST_MEMORY = 3 << 30
@@ -108,6 +109,18 @@ class Questions(Inputs):
         return QuestionFiles, AnswerFiles, AnnotatorRequests
 
 
+class Claims(Inputs):
+    """Two kinds, of what is kept of a paper's runs and goes from hand to hand."""
+
+    name: ClassVar[str] = "claims"
+    quick: ClassVar[int] = 10
+    full: ClassVar[int] = 300
+    minutes: ClassVar[float] = 6
+
+    def all_kinds(self) -> tuple[type[Kind], ...]:
+        return ClaimsArchives, OutcomeTables
+
+
 #: What cases would each import.
 LOADED = (
     *(
@@ -123,6 +136,8 @@ LOADED = (
         "attentest.runs.describe.given",
         "attentest.data.tokenizers",
     ),
+    *("attentest.papers.archive", "attentest.papers.outcome_files", "attentest.report.claims.figures"),
+    *("attentest.report.claims.headline", "attentest.report.claims.page", "attentest.report.claims.tables"),
     *("attentest.data.catalog.installing", "attentest.report.results", "attentest.report.tables.verdict"),
     *(
         "duckdb",

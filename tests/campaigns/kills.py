@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -92,6 +92,7 @@ class Kills(Campaign):
     promise = "whatever is killed, and however often, ends in the same bytes and leaves nothing behind"
     quick, full = 2, 56
     minutes = 18
+    pieces: ClassVar[tuple[Piece, ...]] = PIECES
 
     def __init__(self) -> None:
         self.kills: Counter[str] = Counter()
@@ -113,7 +114,7 @@ class Kills(Campaign):
             place = self.place(self.ground / f"undisturbed {piece.name}")
             ended = self.start(piece, place).ended(LONGEST, left=20)
             _done(ended, piece.name)
-            self.undisturbed[piece.name] = Undisturbed(place, bytes_in(place), ended.cpu, ended.seconds)
+            self.undisturbed[piece.name] = Undisturbed(place, self.found_in(place), ended.cpu, ended.seconds)
         return self.undisturbed[piece.name]
 
     def place(self, folder: Path) -> Path:
@@ -130,8 +131,8 @@ class Kills(Campaign):
         return started([*piece.command, *added], place, environment=environment, first=first)
 
     def case(self, draw: Random, number: int, folder: Path) -> str:
-        piece = PIECES[number % len(PIECES)]
-        how = HOWS[(number // len(PIECES)) % len(HOWS)]
+        piece = self.pieces[number % len(self.pieces)]
+        how = HOWS[(number // len(self.pieces)) % len(HOWS)]
         if piece.serves:
             return self._served(draw, piece, folder)
         alone = self.expected(piece)
@@ -179,6 +180,10 @@ class Kills(Campaign):
             raise Fault("explorer: other bytes than before")
         return piece.name
 
+    def found_in(self, place: Path) -> dict[str, Any]:
+        """What is the same in every run."""
+        return bytes_in(place)
+
     def _judge(self, ended: Ended, number: int, piece: Piece) -> None:
         """A process that was killed says at most one line and leaves no other behind."""
         if ended.timed_out or ended.left_running:
@@ -189,7 +194,7 @@ class Kills(Campaign):
             raise Fault(f"{piece.name}: exit code {ended.code} after SIGINT: {ended.err[-600:]}")
 
     def _compare(self, piece: Piece, place: Path) -> None:
-        found, expected = bytes_in(place), self.expected(piece).files
+        found, expected = self.found_in(place), self.expected(piece).files
         if found != expected:
             names = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
             raise Fault(f"{piece.name}: not as in an undisturbed run: {names[:6]}")

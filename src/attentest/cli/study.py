@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -49,6 +50,12 @@ class Part:
     vectors: Annotated[
         str | None, typer.Option(metavar="PATH", help="Other word vectors for every cell; 'none' for random ones.")
     ] = None
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Another Transformers checkpoint for the cells that fine-tune one: its folder."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,7 @@ def run_study(
     stop the others. The findings are the same, to the byte, whatever the engine and the number of workers.
     """
     found = narrowed(find_study(study), part)
+    refuse_idle_checkpoint([found], part)
     terminal = Terminal(quiet=work.quiet)
     if work.dry_run:
         show_plan(found, work.runs, work.workers, terminal)
@@ -181,6 +189,7 @@ def reproduce(
     terminal = Terminal(quiet=work.quiet)
     chosen = with_corpora(whole, part.corpus or []) if part.corpus else at_hand(whole, terminal)
     studies = [narrowed(study, replace(part, corpus=named)) for study, named in chosen]
+    refuse_idle_checkpoint(studies, part)
     if work.dry_run:
         for study in studies:
             show_plan(study, work.runs, work.workers, terminal)
@@ -259,7 +268,16 @@ def narrowed(study: Study, part: Part) -> Study:
         study = replace(study, run={k: v for k, v in study.run.items() if k != "vectors"})
     else:
         same["vectors"] = part.vectors
+    if part.checkpoint is not None and study.run.get("fine_tune"):
+        study = replace(study, run={**study.run, "fine_tune": part.checkpoint})
     return study.narrowed(corpora=tuple(chosen), seeds=part.seeds, **same)
+
+
+def refuse_idle_checkpoint(studies: Iterable[Study], part: Part) -> None:
+    """Refuse a checkpoint that no cell would be fine-tuned from."""
+    studies = list(studies)
+    if part.checkpoint is not None and not any(study.run.get("fine_tune") for study in studies):
+        raise InputError(f"--checkpoint {part.checkpoint}: study {studies[0].name!r} fine-tunes none. Leave it out.")
 
 
 def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> None:

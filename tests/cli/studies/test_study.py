@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from attentest.cli import main
+from attentest.cli.study import Part, find_study, narrowed
 
 TINY = """
 name = "tiny"
@@ -135,3 +136,18 @@ def test_a_failed_cell_gives_code_1_and_says_how_to_try_again(typed, tmp_path):
     assert "0 of 2 cells done." in err
     assert "vectors of 3 numbers" in " ".join(err.split())
     assert "--retry-failed" in err
+
+
+def test_another_checkpoint_takes_the_place_of_the_one_that_is_fine_tuned():
+    study = find_study("vashishth_transformers")
+    other = narrowed(study, Part(corpus=["sst", "multi30k"], seeds=1, checkpoint="bert-base-uncased"))
+    assert {str(cell.choices["corpus"])[:3]: cell.choices["fine_tune"] for cell in other.cells()} == {
+        "sst": "bert-base-uncased",
+        "mul": "",
+    }
+
+
+def test_a_checkpoint_that_nothing_is_fine_tuned_from_is_refused(typed):
+    code, _, err = typed("study", "run", "tiny.toml", "--checkpoint", "bert-base-uncased", "--dry-run")
+    assert code == 2
+    assert "study 'tiny' fine-tunes none" in " ".join(err.split())

@@ -9,7 +9,10 @@ import torch
 
 from attentest.errors import InputError
 
-__all__ = ["device_named", "keep_to", "reproducibly"]
+__all__ = ["device_named", "keep_to", "ran_out", "reproducibly"]
+
+#: How torch says that memory ran out: on a GPU, and on CPU under Linux and Windows.
+_WORDS = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 def device_named(name: str, *, here: bool = True) -> torch.device:
@@ -30,6 +33,11 @@ def keep_to(share: float, device: str) -> None:
     if share < 1 and device.startswith("cuda") and torch.cuda.is_available():
         # The rest is for what every process takes before its first tensor.
         torch.cuda.set_per_process_memory_fraction(0.95 * share)
+
+
+def ran_out(error: RuntimeError) -> bool:
+    """Whether this is torch saying that memory ran out (a torch.OutOfMemoryError is a RuntimeError)."""
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _WORDS)
 
 
 @contextlib.contextmanager

@@ -82,6 +82,30 @@ def test_clipping_bounds_the_step():
     assert not np.allclose(predict(free, encoded["dev"]), predict(clipped, encoded["dev"]))
 
 
+def test_dev_is_read_in_halves_where_memory_runs_out(monkeypatch):
+    model, encoded, _ = trained(Training(epochs=1))
+    dev = encoded["test"]
+    expected, read, tried = predict(model, dev), model.read, []
+
+    def little(batch):
+        tried.append(len(batch))
+        if len(batch) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return read(batch)
+
+    monkeypatch.setattr(model, "read", little)
+    assert predict(model, dev) == pytest.approx(expected, abs=1e-6)
+    assert max(tried) > 3
+    assert sum(count > 3 for count in tried) < len(tried) / 2  # what did not fit is not tried again
+
+    def none(batch):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(model, "read", none)
+    with pytest.raises(torch.OutOfMemoryError):
+        predict(model, dev)
+
+
 def test_class_balance_makes_every_class_count_the_same():
     labels = torch.tensor([0] * 30 + [1] * 10)
     weights = class_balance(labels, 2)

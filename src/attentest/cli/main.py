@@ -157,7 +157,7 @@ def _ran_out(error: Exception) -> bool:
     """Whether memory was not to be had: by Python's word, or by torch's where that is loaded."""
     if isinstance(error, MemoryError) or "torch" not in sys.modules:
         return isinstance(error, MemoryError)
-    from attentest.explainers.budget import ran_out
+    from attentest.devices import ran_out
 
     return isinstance(error, RuntimeError) and ran_out(error)
 

@@ -7,12 +7,11 @@ from typing import TypeVar
 
 import torch
 
-__all__ = ["in_slices", "positions", "ran_out"]
+from attentest.devices import ran_out
+
+__all__ = ["in_slices", "positions"]
 
 T = TypeVar("T")
-
-#: How torch says that memory ran out: on a GPU, and on CPU under Linux and Windows.
-_WORDS = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 def positions(device: torch.device) -> int:
@@ -42,8 +41,3 @@ def in_slices(work: Callable[[slice], T], count: int, size: int) -> list[T]:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     return done
-
-
-def ran_out(error: RuntimeError) -> bool:
-    """Whether this is torch saying that memory ran out (a torch.OutOfMemoryError is a RuntimeError)."""
-    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _WORDS)

@@ -15,9 +15,8 @@ import pyarrow as pa
 import torch
 
 from attentest import __version__
-from attentest.devices import device_named
+from attentest.devices import device_named, ran_out
 from attentest.errors import InputError, StorageError, line_of, shown
-from attentest.explainers.budget import ran_out
 from attentest.models.huggingface.checkpoint import DeviceMap, fingerprint, load_checkpoint
 from attentest.progress import SILENT, Progress
 from attentest.registry import text_of

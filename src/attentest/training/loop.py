@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from attentest.data.batches import Batch, Encoded, bucketed, shuffled
+from attentest.devices import ran_out
 from attentest.errors import Diverged, InputError
 from attentest.models.capabilities import Generates
 from attentest.models.network import Network
@@ -232,8 +233,24 @@ def predict(model: Network, encoded: Encoded) -> np.ndarray:
 
 
 def readings(subject: Subject, encoded: Encoded) -> Iterator[tuple[Batch, Reading]]:
-    """The whole split on the subject's device, batch by batch, and what it says of it."""
-    for batches in bucketed(encoded, tokens=4096 if subject.device.type == "cpu" else 131_072):
-        for batch in batches:
-            there = batch.to(subject.device)
-            yield there, subject.read(there)
+    """What a subject says of a whole split, batch by batch on its device; in halves where memory runs out."""
+    most = 4096 if subject.device.type == "cpu" else 131_072
+    for batches in bucketed(encoded, tokens=most):
+        waiting = list(batches)[::-1]
+        while waiting:
+            batch = waiting.pop()
+            if batch.texts == 1 or batch.text.tokens.numel() <= most:
+                there = batch.to(subject.device)
+                try:
+                    reading = subject.read(there)
+                except RuntimeError as error:
+                    if batch.texts == 1 or not ran_out(error):
+                        raise
+                    most = -(-len(batch) // 2) * batch.text.tokens.shape[1]
+                else:
+                    yield there, reading
+                    continue
+                # Beyond the except block, so that the failed call's tensors are free by now.
+                if torch.cuda.is_available():
+                    torch.cuda.empty_cache()
+            waiting.extend(batch.halves()[::-1])

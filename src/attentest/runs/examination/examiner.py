@@ -20,8 +20,8 @@ from attentest.data.batches import Batch, Encoded
 from attentest.data.corpus import Split
 from attentest.data.rationales import Annotators, Rationales
 from attentest.data.vocabulary import Vocabulary
+from attentest.devices import ran_out
 from attentest.errors import line_of
-from attentest.explainers.budget import ran_out
 from attentest.explainers.drawn_words import Continuations
 from attentest.measures.human_agreement import Annotations
 from attentest.memory import give_back, give_back_if_grown

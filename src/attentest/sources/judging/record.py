@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from attentest.devices import ran_out
 from attentest.errors import NotApplicable
-from attentest.explainers.budget import ran_out
 from attentest.registry import text_of
 from attentest.sources.case import Case
 from attentest.sources.judging.alternatives import Alternatives, ask_alternatives

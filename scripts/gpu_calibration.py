@@ -66,7 +66,7 @@ def run(carried: Path, out: Path, options: list[str], limit: float) -> int:
         "exit_code": code,
         "records": len(list((folder / "members").glob("*.json"))),
         "failed": len(list((folder / "failed").glob("*.json"))),
-        "bundles": bundled(files, folder, out, "records"),
+        "bundles": bundled(files, folder, out, "records")[0],
     }
     (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps(about))

@@ -3,7 +3,8 @@
 python scripts/gpu_study.py .carry OUT STUDY[,STUDY …] [options of 'attentest study run' …]
 Findings come out as OUT/runs-1.tar, runs-2.tar, … of at most 15 MiB, without the models; OUT/about.json says how long
 it took and how much of the card's memory was used. When the time is up (GPU_SECONDS), what is done comes out; a later
-call on the same machine with the same pack goes on from there, and brings only what is new.
+call on the same machine with the same pack goes on from there, and brings only what is new, or did not fit before:
+about.json says how many files are left ("left").
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import time
 from pathlib import Path
 
 LARGEST = 15 * 2**20
+#: Bundles of one call: 60 MiB come back.
+BUNDLES = 4
 #: Seconds kept at the end for packing.
 RESERVE = 25
 CHECKPOINT = "checkpoint"
@@ -36,7 +39,7 @@ def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: f
     environment = {**os.environ, "PYTHONPATH": path, "ATTENTEST_DATA": str(scratch / "data"), "OMP_NUM_THREADS": "1"}
     environment |= shared_card(scratch)
     out.mkdir(parents=True, exist_ok=True)
-    began, started = time.time(), time.monotonic()
+    started = time.monotonic()
     memory, codes = Memory(), {}
     for study in studies:
         command = [sys.executable, "-m", "attentest", "study", "run", study, "--device", "cuda", "--runs", str(runs)]
@@ -49,7 +52,7 @@ def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: f
             break
     seconds = time.monotonic() - started
     give_up_card(environment)
-    bundles = packed(runs, out, began)
+    bundles, left_files = packed(runs, out, scratch / "brought.json")
     about = {
         "options": options,
         "seconds": round(seconds, 1),
@@ -58,6 +61,7 @@ def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: f
         "largest_memory_MiB": memory.largest,
         "cells": len(list(runs.glob("*/findings/instances*.parquet"))),
         "bundles": bundles,
+        "left": left_files,
     }
     (out / "about.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps(about))
@@ -137,32 +141,39 @@ class Memory(threading.Thread):
             time.sleep(1)
 
 
-def packed(runs: Path, out: Path, since: float) -> int:
-    """Every new file of every run but the models, in tar files of a size that travels; the study's record first."""
-    found = (file for file in runs.rglob("*") if file.is_file() and file.parent.name != CHECKPOINT)
-    found = (file for file in found if file.stat().st_mtime >= since)
-    kept = (file for file in found if not file.name.endswith(LEFT_BEHIND))
-    files = sorted(kept, key=lambda file: (file.parent.name != "studies", file))
-    return bundled(files, runs, out, "runs")
+def packed(runs: Path, out: Path, brought: Path) -> tuple[int, int]:
+    """Every file of a run but its model that was not brought yet, the study's record first: bundles, and files left."""
+    before = json.loads(brought.read_text()) if brought.is_file() else {}
+    found = [file for file in runs.rglob("*") if file.is_file() and file.parent.name != CHECKPOINT]
+    kept = {str(file.relative_to(runs)): file for file in found if not file.name.endswith(LEFT_BEHIND)}
+    times = {name: file.stat().st_mtime_ns for name, file in kept.items()}
+    new = [name for name in kept if before.get(name) != times[name]]
+    files = [kept[name] for name in sorted(new, key=lambda name: (kept[name].parent.name != "studies", name))]
+    bundles, count = bundled(files, runs, out, "runs", most=BUNDLES)
+    names = [str(file.relative_to(runs)) for file in files[:count]]
+    brought.write_text(json.dumps(before | {name: times[name] for name in names}))
+    return bundles, len(files) - count
 
 
-def bundled(files: list[Path], folder: Path, out: Path, name: str) -> int:
-    """Files of a folder, in tar files of a size that travels; how many there are."""
-    number, size, archive = 0, LARGEST, None
+def bundled(files: list[Path], folder: Path, out: Path, name: str, most: int = 8) -> tuple[int, int]:
+    """Files of a folder, in at most so many tar files of a size that travels: how many there are, and hold."""
+    number, size, count, archive = 0, LARGEST, 0, None
     for file in files:
         # A tar entry has a header of 512 bytes, and paddings to 512.
         needs = file.stat().st_size + 1536
         if size + needs > LARGEST:
+            if number == most:
+                break
             if archive is not None:
                 archive.close()
             number, size = number + 1, 10240
             archive = tarfile.open(out / f"{name}-{number}.tar", "w")  # noqa: SIM115
         assert archive is not None
         archive.add(file, arcname=str(file.relative_to(folder)))
-        size += needs
+        size, count = size + needs, count + 1
     if archive is not None:
         archive.close()
-    return number
+    return number, count
 
 
 if __name__ == "__main__":

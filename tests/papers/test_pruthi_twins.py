@@ -6,9 +6,11 @@ import csv
 from collections import Counter, defaultdict
 
 import pytest
+from scipy.stats import binomtest
 
 from attentest.papers import PAPERS
 
+MINILM = "all-MiniLM-L6-v2"
 FOLDER = PAPERS["pruthi_2020"].folder
 ANSWERS = ("no", "with care", "yes", "cannot say")
 
@@ -102,8 +104,11 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
     assert f"*yes* of {told['yes']}, and *cannot say* of {told['cannot say']}" in text
     missed = Counter(row["answer_reason"] for row in deceptive)
     assert (missed["with care"], missed["cannot say"], missed["yes"]) == (1, 3, 0)
-    alone = [row for row in rows if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
+    trained_here = [row for row in rows if row["encoder"] != MINILM]
+    alone = [row for row in trained_here if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
     assert not any(row["kind"] == "deceptive" for row in alone)
+    low, high = (round(100 * bound) for bound in binomtest(caught, len(deceptive)).proportion_ci(method="wilson"))
+    assert f"({100 * caught / len(deceptive):.0f} % [{low}, {high}])" in text
     pronoun = [row for row in rows if row["corpus"] == "deceptive_pronoun" and row["encoder"] == "bilstm(hidden=64)"]
     assert len({row["seed"] for row in pronoun if row["kind"] == "deceptive"}) >= 5
     for weight, mass in (("0.0", "96.6"), ("0.1", "1.5"), ("1.0", "0.0")):
@@ -123,7 +128,52 @@ def test_what_the_page_says_of_generation_is_what_came_out(rows):
         assert ends.format(f"{min(shares):.0f}", f"{max(shares):.0f}") in page
     honest = Counter(row["answer_reason"] for row in made if row["kind"] == "honest")
     assert set(honest) == {"with care", "cannot say"}
-    assert f"Of {honest.total()} honest ones it says *with care* {honest['with care']} times" in page
+    assert (
+        f"Of {honest.total()} honest ones that copy, reverse or flip it says *with care* {honest['with care']} times"
+        in page
+    )
+
+
+def test_what_the_page_says_of_minilm_on_sst_wiki_is_what_came_out(rows):
+    page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
+    some = [row for row in rows if (row["corpus"], row["encoder"]) == ("deceptive_sst_wiki", MINILM)]
+    twins = {row["seed"]: row for row in some if row["weight"] == "0.0"}
+    asked = [row for row in some if row["weight"] != "0.0"]
+    assert (len(twins), len(asked)) == (5, 20)
+    assert {(row["kind"], row["answer_reason"]) for row in twins.values()} == {("honest", "yes")}
+    assert {row["answer_reason"] for row in asked} == {"no"}
+    hidden = sum(row["kind"] == "deceptive" for row in asked)
+    assert f"{hidden} of 20 such models hide the whole review" in page
+    assert f"their twins give {100 * mean(twins.values(), 'mass'):.1f} %" in page
+    assert f"(at most {100 * max(float(row['mass']) for row in asked):.1f} % it is)" in page
+    lost = [
+        100 * (mean(twins.values(), "accuracy") - mean([row for row in asked if row["weight"] in weights], "accuracy"))
+        for weights in (("0.1", "1.0"), ("0.1",), ("1.0",))
+    ]
+    assert "({:.1f} on average: {:.1f} at λ = .1, {:.1f} at λ = 1)".format(*lost) in page
+    less = [100 * (float(twins[r["seed"]]["followed"]) - float(r["followed"])) for r in asked if r["kind"] == "neither"]
+    assert len(less) == 3
+    assert f"{min(less):.0f} to {max(less):.0f} points less often" in page
+
+
+def test_what_the_page_says_of_translation_is_what_came_out(rows):
+    page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
+    some = [row for row in rows if row["corpus"] == "multi30k_aligned"]
+    by_weight = {weight: [row for row in some if row["weight"] == weight] for weight in ("0.0", "0.1", "1.0")}
+    assert {len(found) for found in by_weight.values()} == {5}
+    own, little, much = (mean(found, "bleu") for found in by_weight.values())
+    assert f"({own:.1f} to {little:.1f})" in page
+    assert f"BLEU falls to {much:.1f}" in page
+    assert f"linked words keep {100 * mean(by_weight['1.0'], 'mass'):.1f} % of the attention" in page
+    assert {row["kind"] for row in some} == {"neither"}
+    assert max(mean(found, "followed") for found in by_weight.values()) <= 0.05
+    assert {row["answer_reason"] for row in by_weight["1.0"]} == {"no"}
+    assert {row["answer_reason"] for row in (*by_weight["0.0"], *by_weight["0.1"])} == {"with care"}
+
+
+def mean(rows, column: str) -> float:
+    values = [float(row[column]) for row in rows]
+    return sum(values) / len(values)
 
 
 def test_uniform_attention_is_shown_as_it_was_measured(tables):

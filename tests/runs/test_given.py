@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import WORDS
 from tests.models.test_own_model import Plain, functions_of, seeded
 from tests.support.pretrained import tiny, tokenizer_of
+from scipy.stats import poisson
 from torch import nn
 from typer.testing import CliRunner
 
@@ -26,6 +27,7 @@ from attentest.data.vocabulary import Vocabulary
 from attentest.data.worlds.simple import Majority
 from attentest.errors import AttentestError
 from attentest.models.huggingface.checkpoint import quietly
+from attentest.presentation.thresholds import FEWEST
 from attentest.runs.describe import describe_run
 from attentest.store.folder import RunFolder
 
@@ -63,7 +65,8 @@ def test_importance_reads_few_texts_of_a_checkpoint_and_many_of_a_model_that_is_
         model=functions_of(seeded(lambda: Plain(nn.Linear(8, 2)))), texts=TEXTS, labels=LABELS, classes=("bad", "good")
     )
     found = [next(one for one in run.challenges if isinstance(one, Importance)) for run in (checkpoint, own)]
-    assert [one.texts for one in found] == [32, Importance().texts]
+    assert [one.texts for one in found] == [48, Importance().texts]
+    assert poisson(found[0].texts).cdf(FEWEST - 1) < 0.01  # of many texts, seldom too few are drawn
     assert found[0].orders * found[0].players < found[1].orders * found[1].players
 
 

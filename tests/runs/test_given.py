@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import poisson
 from tests.conftest import WORDS
 from tests.models.test_own_model import Plain, functions_of, seeded
 from tests.support.pretrained import tiny, tokenizer_of
-from scipy.stats import poisson
 from torch import nn
 from typer.testing import CliRunner
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.outcome_files import committed
-from attentest.papers.outcomes import Outcome
+from attentest.papers.outcomes import Outcome, evaluate
+from attentest.papers.settling import STATUSES
+from attentest.report.claims.coverage import Coverage, coverage
 from attentest.report.claims.view import MARKS, View
 
 __all__ = ["papers"]
@@ -21,7 +24,7 @@ INCLUDED = "```{{include}} {path}\n:relative-docs: ../\n:relative-images:\n```"
 
 def papers() -> dict[str, str]:
     """File names to Markdown, for every paper with a page or a table."""
-    found = {}
+    found = {"paper-figures.md": "\n\n".join(_figures())}
     for name, paper in PAPERS.items():
         page, outcomes = paper.folder / "page.md", committed(name)
         if page.is_file():
@@ -29,6 +32,24 @@ def papers() -> dict[str, str]:
         if outcomes is not None:
             found[f"paper-{name}-claims.md"] = "\n\n".join(_page(paper.citation, View(load_claims(name), outcomes)))
     return found
+
+
+def _figures() -> Iterator[str]:
+    """How many of the printed figures have one of ours, by table."""
+    yield "# How many published figures have one of ours"
+    yield (
+        "Every figure that the sources of this project print, by the paper's table, and what came of it. *With ours*: "
+        "a figure of ours stands beside it, which agrees or differs with its whole interval, or is not settled. The "
+        "others were not run, or are unavailable here. What is not like for like counts too; each paper's page tells "
+        "it apart. Conclusions, released figures and recalled ones are not counted. `attentest claims` prints the sums."
+    )
+    head, rows = ("paper", "table", "printed", "with ours", *STATUSES), []
+    every = Coverage("", Counter())
+    for name, paper in PAPERS.items():
+        for one in coverage(committed(name) or evaluate(name)):
+            rows.append((paper.citation.partition(",")[0], one.table, *one.row()))
+            every += one
+    yield _table(head, [*rows, ("**all**", "", *every.row())])
 
 
 def _page(citation: str, view: View) -> Iterator[str]:

@@ -57,6 +57,7 @@ def test_without_a_paper_all_are_listed(run: Run) -> None:
     code, out, err = run("claims")
     assert code == 0, err
     assert "1,332 figures, 150 directions" in out
+    assert "Of 894 printed figures " in out
     assert "wiegreffe_pinter_2019" in out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -12,6 +13,7 @@ from rich.text import Text
 from attentest.papers.claims import Claim
 from attentest.papers.outcomes import Outcome
 from attentest.presentation.text import visible
+from attentest.report.claims.coverage import Coverage, coverage
 from attentest.report.claims.view import MARKS, View
 
 __all__ = ["claims_table", "papers_table"]
@@ -151,16 +153,21 @@ def _absent(view: View, everything: bool) -> list[Text]:
 
 
 def papers_table(views: Mapping[str, View], sources: Mapping[str, str]) -> Group:
-    """Three lines a paper: how many claims, how many agree, and where the outcomes come from."""
+    """Four lines a paper: how many claims, how many have a figure of ours and agree, where the outcomes come from."""
     longest = max(map(len, views), default=0)
     lines: list[Text] = []
+    every = Coverage("", Counter())
     for name, view in views.items():
         paper = view.claims.paper
         like, unlike = view.rates(view.outcomes)
         count = f"{len(view.figures):,} figures, {len(view.directions):,} directions"
+        printed = sum(coverage(view.outcomes), Coverage("", Counter()))
+        every += printed
         lines += [
             Text.assemble((f"{name:<{longest}}  ", "bold"), count),
             Text(f"  {paper.title} ({paper.citation})"),
+            Text(f"  printed figures with one of ours: {printed.ours:,} of {printed.printed:,}", style="dim"),
             Text(f"  like for like: {like}; not like for like: {unlike}; {sources[name]}", style="dim"),
         ]
+    lines.append(Text(f"Of {every.printed:,} printed figures {every.ours:,} have one of ours"))
     return Group(*lines)

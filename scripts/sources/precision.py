@@ -34,7 +34,19 @@ from attentest.sources.question import Question
 METHODS = (*(name for name in LOOKING if name not in BASELINES), "context_cite(ablations=16)", "shared_words")
 ANSWERS, ABOUT = "answers.jsonl", "about.json"
 ROWS = ("arm", "id", "method", "first", "lds", "seconds")
-QUESTIONS = ("arm", "id", "same_answer", "names_value", "status", "confirmed", "whole", "drops", "layers")
+QUESTIONS = (
+    "arm",
+    "id",
+    "answer",
+    "same_answer",
+    "names_value",
+    "status",
+    "confirmed",
+    "deciding",
+    "whole",
+    "drops",
+    "layers",
+)
 
 
 def asked(path: Path, seed: int) -> list[tuple[Question, Screened]]:
@@ -80,16 +92,19 @@ def collected(work: Path, answered: list[tuple[Question, Screened]]) -> Iterator
     records = with_learnt([Record.from_json(line) for line in path.read_text("utf-8").split("\n") if line])
     known = {record.id: record for record in records}
     lines = [json.loads(line) for line in (work / ANSWERS).read_text("utf-8").splitlines()]
-    for own, (question, found) in zip(lines, answered, strict=True):
+    for own, (question, found) in zip(lines, answered, strict=False):  # a part of them may have been asked
+        assert own["id"] == question.id
         planted = question.planted
         assert planted is not None
-        row: dict[str, Any] = {"arm": arm, "id": question.id, "same_answer": int(own["answer"] == found.answer)}
+        row: dict[str, Any] = {"arm": arm, "id": question.id, "answer": own["answer"]}
+        row["same_answer"] = int(own["answer"] == found.answer)
         if planted.deciding:
             row["names_value"] = int(planted.value.lower() in own["answer"].lower())
         if question.id in known:
             record = known[question.id]
             firsts = [int(np.argmax(np.array(layer).mean(0))) for layer in record.heads]
             row |= {"status": record.status, "confirmed": int(record.confirmed), "whole": f"{record.whole:.4f}"}
+            row["deciding"] = " ".join(map(str, record.deciding))
             row |= {"drops": " ".join(f"{drop:.4f}" for drop in record.drops), "layers": "".join(map(str, firsts))}
         yield "precision_questions.csv", row
     for record in records:

@@ -207,12 +207,17 @@ def tables(folder: Path) -> dict[str, list[str]]:
     if (folder / "weights.csv").exists():
         made["places"] = list(places_table(folder))
     from scripts.sources.calibration import lines_table, origins_table
+    from scripts.sources.halves import answers_table, compared_table, long_table, methods_table
     from scripts.sources.sst import sst_table
 
     for name, file, made_of in (
         ("sst", "sst.csv", sst_table),
         ("origins", "origins.csv", origins_table),
         ("lines", "lines.csv", lines_table),
+        ("long", "long.csv", long_table),
+        ("halves", "precision.csv", methods_table),
+        ("arms", "precision.csv", compared_table),
+        ("answers", "precision.csv", answers_table),
     ):
         if (folder / file).exists():
             made[name] = list(made_of(folder))

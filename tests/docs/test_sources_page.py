@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from scripts.sources.files import read
+from scripts.sources.halves import ATTENTION, WORDS, arms, moved, ordered, same_first
 from scripts.sources.tables import VALUE, Tables, hits, shares, tables, verdict, with_tables
 from scripts.sources.weights import DECIDE, DO, UNSETTLED, ruled, stays_at
 
@@ -124,3 +125,62 @@ def test_verdicts_are_as_often_right_as_the_page_says(page: str) -> None:
         wrongly = sum(int(row[tone]) for row in some)
         assert text.format(sum(int(row["audits"]) for row in some), wrongly) in flat
         assert tone == "supports" or wrongly == 1
+
+
+def test_half_precision_changes_no_conclusion_as_the_page_says(page: str) -> None:
+    flat = " ".join(page.split())
+    every = arms(FOLDER)
+    single, half = every["cuda float32"], every["cuda bfloat16"]
+    assert single.methods == half.methods
+    for method in single.methods:
+        assert method == WORDS or single.ruling(method) == half.ruling(method)
+        assert hits(single.confirmed(method)) == hits(half.confirmed(method))
+    assert [single.layer(n + 1) for n in range(30)] == [half.layer(n + 1) for n in range(single.layers)]
+    assert ordered(single) == ordered(half)
+    assert {n: row["status"] for n, row in single.explained.items()} == {
+        n: row["status"] for n, row in half.explained.items()
+    }
+    assert {row["confirmed"] for arm in (single, half) for row in arm.explained.values()} == {"1"}
+    falls = moved(single, half)
+    assert (
+        f"moves by {sorted(falls)[len(falls) // 2]:.2f} nats in the median, {falls.max():.2f} at most".replace(
+            " 0.", " ."
+        )
+        in flat
+    )
+    assert all(all(same_first(every["cpu bfloat16"], half, method)) for method in every["cpu bfloat16"].methods)
+    assert len(every["cpu bfloat16"].explained) == 9
+    before = {
+        row["id"] for row in read(FOLDER, "questions.csv") if row["model"] == "smollm2" and row["confirmed"] == "1"
+    }
+    before &= set(single.questions)
+    again = before & set(single.explained)
+    assert f"of the {len(before)} questions confirmed before among the first {len(single.questions)}" in flat
+    assert f"it confirms {len(again)} again, and {len(set(single.explained) - before)} others" in flat
+
+
+def test_long_contexts_take_what_the_page_says(page: str) -> None:
+    flat = " ".join(page.split())
+    rows = {(row["where"], row["dtype"], int(row["tokens"]), row["method"]): row for row in read(FOLDER, "long.csv")}
+    card = {
+        dtype: max(float(row["card_GiB"]) for key, row in rows.items() if key[:3] == ("NVIDIA H200", dtype, 8013))
+        for dtype in ("bfloat16", "float32")
+    }
+    assert f"take {card['bfloat16']:.1f} GiB of the card in bfloat16 and {card['float32']:.1f} GiB in float32" in flat
+    spread = [key for key in rows if key[0].endswith("device_map=auto")]
+    assert spread
+    for _, dtype, tokens, method in spread:
+        alone, auto = (rows[where, dtype, tokens, method] for where in ("NVIDIA H200", "NVIDIA H200, device_map=auto"))
+        assert alone["scores"] == auto["scores"]
+    for (_, dtype, tokens, method), row in rows.items():
+        if method == ATTENTION and row["where"] == "NVIDIA H200" and dtype == "bfloat16" and tokens == 8013:
+            assert f"read in {float(row['seconds']):.2f} s on the GPU".replace(" 0.", " .") in flat
+    for tokens, method, said in (
+        (1013, "leave_one_out", "it at 1k tokens"),
+        (4018, "leave_one_out", "at 4k, knockout"),
+    ):
+        own = {
+            key[3]: float(row["processor_seconds"]) for key, row in rows.items() if key[2] == tokens and "CPU" in key[0]
+        }
+        ratio = (own[ATTENTION] + own[method]) / (own[ATTENTION] + own["context_cite(ablations=16)"])
+        assert f"{ratio:.2f}".removeprefix("0") in flat.partition(said)[0][-40:]

@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -211,6 +212,18 @@ def test_findings_can_be_queried_with_sql_and_a_wrong_query_names_the_tables(tmp
     assert rows == [(0, 20), (1, 20)]
     with pytest.raises(InputError, match="agreement"):
         query(run, "SELECT * FROM agreemnt")
+
+
+def test_a_query_reads_no_findings_but_those_that_it_names(tmp_path):
+    run = run_with(tmp_path, table())
+    shutil.copyfile(run.path / "findings" / "agreement.parquet", run.path / "findings" / "adversary.parquet")
+    run.finish("findings/adversary.parquet")
+    (run.path / "findings" / "adversary.parquet").write_bytes(b"damaged")
+    assert query(run, "SELECT count(*) FROM Agreement")[1] == [(40,)]
+    with pytest.raises(StorageError):
+        query(run, "SELECT count(*) FROM adversary")
+    with pytest.raises(StorageError):
+        query(run, "SELECT count(*) FROM information_schema.tables")
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,12 @@ SET enable_external_access = false; SET lock_configuration = true
 
 
 def query(run: RunFolder, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a query over the run's verified findings."""
+    """Column names and rows of a query over the run's verified findings: those that it names, or all."""
     import duckdb
 
+    named = [name for name in run.challenges if name in sql.lower()]
     with duckdb.connect(":memory:") as connection:
-        for name in run.challenges:
+        for name in named or run.challenges:
             connection.register(name, run.findings(name).table)
         connection.execute(SETTINGS)
         try:

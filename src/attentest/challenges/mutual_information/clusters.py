@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from sklearn.cluster import MiniBatchKMeans
 from torch import Tensor
 
 from attentest.data.batches import Encoded
@@ -91,8 +91,11 @@ class KMeans:
     batch: int
     reassignment: float
 
-    def begun(self, first: int, seed: int) -> MiniBatchKMeans:
+    def begun(self, first: int, seed: int) -> Any:
         """The estimator before the first vectors, which are so many."""
+        # Here, because every audit imports this module, and scikit-learn takes as long to import as torch.
+        from sklearn.cluster import MiniBatchKMeans
+
         return MiniBatchKMeans(
             min(self.clusters, first),
             batch_size=self.batch,
@@ -152,7 +155,7 @@ def nearest(vectors: Float[Tensor, "vector size"], centres: Float[Tensor, "clust
 
 def _centres(subject: Subject, encoded: Encoded, sample: Sample, asked: KMeans) -> list[np.ndarray]:
     """Of embeddings and of states: the first vectors give the centres (k-means++), then they move batch by batch."""
-    fits: list[MiniBatchKMeans] = []
+    fits: list[Any] = []
     for pair in _cut(sample.blocks(subject, encoded), FIRST * asked.clusters, asked.batch):
         if not fits:
             fits = [asked.begun(len(pair[0]), sample.seed) for _ in pair]

@@ -1,0 +1,95 @@
+"""Tables on the papers' pages beside the claims: each cell is that of the seeds in the CSV file beside the page."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attentest.papers import PAPERS
+
+CORPORA = {"SST": "sst", "20 Newsgroups": "20news"}
+#: The page, its file, what names a row of the table, and the columns that are shown after it.
+TABLES = {
+    "shortfall": (
+        "jain_wallace_2019",
+        "search_shortfall.csv",
+        {(name,): (corpus,) for name, corpus in CORPORA.items()},
+        ("corpus",),
+        ("searched", "found", "shortfall", "short_by_05"),
+    ),
+    "agreement": (
+        "wiegreffe_pinter_2019",
+        "agreement.csv",
+        {
+            (name, encoder): (corpus, written)
+            for name, corpus in CORPORA.items()
+            for encoder, written in (("BiLSTM", "bilstm"), ("average", "average"))
+        },
+        ("corpus", "encoder"),
+        ("tau", "captured"),
+    ),
+    "equal cost": (
+        "wiegreffe_pinter_2019",
+        "equal_cost.csv",
+        {
+            (name, f"ε = {epsilon[1:]}"): (corpus, epsilon.rstrip("0"))
+            for name, corpus in CORPORA.items()
+            for epsilon in ("0.01", "0.055", "0.086")
+        },
+        ("corpus", "epsilon"),
+        ("jsd", "mean_tvd"),
+    ),
+    "both sentiments": (
+        "vashishth_2019",
+        "both_sentiments.csv",
+        {
+            (f"{words} words", f"predicted {predicted}"): (words, predicted)
+            for words in ("negative", "positive")
+            for predicted in ("negative", "positive")
+        },
+        ("words", "predicted"),
+        ("attention", "shuffled", "gradient_x_input"),
+    ),
+}
+
+
+def table(page: str, rows: Sequence[tuple[str, ...]], width: int) -> dict[tuple[str, ...], list[str]]:
+    """The page's cells by the names that begin their row."""
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
+    names = len(rows[0])
+    return {tuple(c[:names]): c[names:] for c in lines if len(c) == names + width and tuple(c[:names]) in rows}
+
+
+@pytest.mark.parametrize("about", TABLES)
+def test_every_cell_is_that_of_the_seeds(about: str) -> None:
+    paper, name, rows, keys, columns = TABLES[about]
+    folder = PAPERS[paper].folder
+    seeds = defaultdict(list)
+    with (folder / name).open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            seeds[tuple(row[key] for key in keys)].append([float(row[column]) for column in columns])
+    shown = table((folder / "page.md").read_text("utf-8"), list(rows), len(columns))
+    assert set(shown) == set(rows)
+    for row, cells in shown.items():
+        values = np.array(seeds[rows[row]])
+        low, high = stats.t.interval(0.95, len(values) - 1, values.mean(0), stats.sem(values))
+        for cell, mean, half in zip(cells, values.mean(0), (high - low) / 2, strict=True):
+            assert [float(part) for part in cell.split(" ± ")] == pytest.approx([mean, half], abs=6e-4)
+
+
+def test_published_examples_are_as_they_were_put() -> None:
+    folder = PAPERS["jain_wallace_2019"].folder
+    page = (folder / "page.md").read_text("utf-8")
+    with (folder / "published_examples.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    for row in rows:
+        corpus = next(name for name, written in CORPORA.items() if written == row["corpus"])
+        assert f"| {corpus}, {row['seed']} | {row['predicted']} | *{row['top']}* {row['weight']} |" in page
+        assert f"| {row['adversary']} | {row['searched']}, {row['jsd']} | {row['change']} |" in page
+        assert float(row["jsd"]) == float(row["at_most"]) >= float(row["searched"])

@@ -80,6 +80,7 @@ bench: $(STAMPS)/test ## Measure speed beside captum and the papers' literal alg
 
 bench-full: $(STAMPS)/test ## Measure every row, in five turns, on SST, and keep the figures that the page of speed shows
 	@$(BIN)/python -m benchmarks --full --corpus sst --out docs/explanation/speed.json $(ARGS)
+	@$(BIN)/python -m benchmarks.page
 
 campaign: $(STAMPS)/test ## Try to break what is promised: kills, flipped bits, bad inputs, by the thousand (under an hour)
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns --workers 2 $(ARGS)

@@ -8,38 +8,70 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import torch
 
-__all__ = ["compared", "forget_peak", "machine", "peak", "table_of", "write_record"]
+from attentest.errors import AttentestError
+
+__all__ = ["Work", "compared", "forget_peak", "machine", "peak", "table_of", "write_record"]
 
 #: Seconds after which a call is so long that two turns are enough.
 LONG = 5.0
 
 
-def compared(theirs: Callable[[], object], ours: Callable[[], object], rounds: int) -> dict[str, Any]:
-    """Both in turns, once to warm up and then ``rounds`` times; the ratio is that of the medians."""
+@dataclass(frozen=True)
+class Work:
+    """One piece of work, done in two ways."""
+
+    name: str
+    beside: str
+    theirs: Callable[[], object]
+    ours: Callable[[], object]
+    #: By how much the two outputs, theirs first, differ, where they can be compared, and how much they may.
+    apart: Callable[[Any, Any], float] | None = None
+    most: float = 0.0
+
+
+def compared(work: Work, rounds: int, clock: Callable[[], float] = time.process_time) -> dict[str, Any]:
+    """Both in turns, once to warm up and to compare the outputs, then ``rounds`` times; the ratio is of the medians.
+
+    Seconds are the processor's, so that what else runs on the machine is not counted.
+    """
     taken: dict[str, list[float]] = {"theirs": [], "ours": []}
     peaks: dict[str, float] = {}
+    row: dict[str, Any] = {"work": work.name, "beside": work.beside}
     for turn in range(rounds + 1):
-        for name, work in (("theirs", theirs), ("ours", ours)):
+        outputs = []
+        for name, way in (("theirs", work.theirs), ("ours", work.ours)):
             forget_peak()
-            started = time.perf_counter()
-            work()
-            seconds = time.perf_counter() - started
+            started = clock()
+            outputs.append(way())
+            seconds = clock() - started
             peaks[name] = max(peaks.get(name, 0.0), peak())
             if turn or seconds > LONG:
                 taken[name].append(seconds)
-        if turn >= 1 and min(map(len, taken.values())) and sum(taken["theirs"]) > 4 * LONG:
+        if work.apart is not None and not turn:
+            row["apart"] = work.apart(*outputs)
+            _refuse_different(work, row["apart"])
+        if turn and min(map(len, taken.values())) and sum(taken["theirs"]) > 2 * LONG:
             break
-    row: dict[str, Any] = {name: statistics.median(some) for name, some in taken.items()}
+    row |= {name: statistics.median(some) for name, some in taken.items()}
     row |= {f"{name} spread": [min(some), max(some)] for name, some in taken.items()}
-    row |= {f"{name} peak MiB": round(peak) for name, peak in peaks.items()}
+    row |= {f"{name} peak MiB": round(most) for name, most in peaks.items()}
     each = [slow / fast for slow, fast in zip(taken["theirs"][-len(taken["ours"]) :], taken["ours"], strict=False)]
     return row | {"ratio": row["theirs"] / row["ours"], "ratio spread": [min(each), max(each)]}
+
+
+def _refuse_different(work: Work, apart: float) -> None:
+    if not apart <= work.most:
+        raise AttentestError(
+            f"{work.name}, beside {work.beside}: outputs differ by {apart:.2g}, more than {work.most:g}, so times mean "
+            "nothing. Mend that first."
+        )
 
 
 def forget_peak() -> None:
@@ -78,13 +110,17 @@ def write_record(path: Path, about: Mapping[str, Any], rows: Sequence[Mapping[st
 
 def table_of(record: Mapping[str, Any]) -> str:
     """The rows as a table in Markdown."""
-    head = "| work | beside | theirs, s | ours, s | times faster | peak MiB, theirs | ours |"
-    lines = [head, "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    head = "| work | beside | theirs, s | ours, s | times faster | outputs apart | peak MiB, theirs | ours |"
+    lines = [head, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for row in record["rows"]:
         low, high = row["ratio spread"]
         cells = (
             *(row["work"], row["beside"], f"{row['theirs']:.3f}", f"{row['ours']:.3f}"),
-            *(f"{row['ratio']:.1f} [{low:.1f}, {high:.1f}]", row["theirs peak MiB"], row["ours peak MiB"]),
+            *(
+                f"{row['ratio']:.1f} [{low:.1f}, {high:.1f}]",
+                f"{row['apart']:.0e}" if "apart" in row else "not compared",
+            ),
+            *(row["theirs peak MiB"], row["ours peak MiB"]),
         )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
+from functools import partial
 
 import torch
 from captum.attr import FeatureAblation, IntegratedGradients
@@ -14,11 +16,13 @@ from attentest.explainers.explainer import margin
 from attentest.models.copies import copies
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
-
-Work = tuple[str, str, Callable[[], object], Callable[[], object]]
+from benchmarks import literal
+from benchmarks.measuring import Work
 
 #: Tokens, and how many such texts.
 TEXTS = ((20, 16), (180, 4))
+#: What is tried for captum's ``perturbations_per_eval``.
+AT_ONCE = (1, 4, 16, 64)
 
 
 class Saliency:
@@ -33,12 +37,17 @@ class Saliency:
         rows = torch.arange(count)
         self.batch = Batch(Sequences(words, torch.full((count,), tokens + 2), mask), rows * 0, rows, rows)
 
-    def ours(self, name: str) -> None:
+    def ours(self, name: str) -> torch.Tensor:
         with torch.no_grad():
             reading = self.model.read(self.batch)
-        EXPLAINERS.parse(name).scores(self.model, self.batch, reading)
+        return EXPLAINERS.parse(name).scores(self.model, self.batch, reading)
 
-    def theirs(self, method: type, size: int) -> None:
+    def deleted(self) -> torch.Tensor:
+        return literal.deletion(literal.Packed(self.model), self.batch)
+
+    def theirs(self, method: type, size: int, at_once: int = 1) -> torch.Tensor:
+        """Texts at a time, and of ablation positions at a time."""
+        found = []
         for start in range(0, len(self.batch), size):
             batch = self.batch[start : start + size]
             with torch.no_grad():
@@ -53,21 +62,61 @@ class Saliency:
             options: dict[str, object] = {"n_steps": 50}
             if method is FeatureAblation:
                 options = {"feature_mask": torch.arange(embedded.shape[1])[None, :, None].expand_as(embedded)}
+                options["perturbations_per_eval"] = at_once
             with torch.set_grad_enabled(method is not FeatureAblation):
-                method(output).attribute(embedded, additional_forward_args=(torch.arange(len(batch)),), **options)
+                scores = method(output).attribute(
+                    embedded, additional_forward_args=(torch.arange(len(batch)),), **options
+                )
+            found.append(scores[..., 0] if method is FeatureAblation else scores.sum(-1))
+        return torch.cat(found) * self.batch.mask
+
+    def best(self) -> int:
+        """The number of positions at a time that captum's ablation of all texts together is fastest with."""
+        taken = {}
+        for at_once in AT_ONCE:
+            for _ in range(2):
+                started = time.process_time()
+                self.theirs(FeatureAblation, len(self.batch), at_once)
+                taken[at_once] = time.process_time() - started
+        return min(taken, key=taken.__getitem__)
 
 
-def work() -> Iterator[Work]:
+def work(*, full: bool) -> Iterator[Work]:
+    """Every row, on short texts and on long ones."""
     for tokens, count in TEXTS:
         bench = Saliency(tokens, count)
-        for name, theirs, ours in (
-            ("integrated gradients, 50 steps", IntegratedGradients, "integrated_gradients"),
-            ("ablation", FeatureAblation, "occlusion"),
-        ):
-            for size, how in ((1, "text by text"), (count, f"{count} texts at a time")):
-                yield (
-                    f"{name}, {count} texts of {tokens} tokens",
-                    f"captum {theirs.__name__}, {how}",
-                    lambda bench=bench, theirs=theirs, size=size: bench.theirs(theirs, size),
-                    lambda bench=bench, ours=ours: bench.ours(ours),
-                )
+        texts = f"{count} texts of {tokens} tokens"
+        ways = [(1, 1, "text by text"), (count, 1, f"{count} texts at a time")]
+        for size, _, how in ways:
+            yield Work(
+                f"integrated gradients, 50 steps, {texts}",
+                f"captum IntegratedGradients, {how}",
+                partial(bench.theirs, IntegratedGradients, size),
+                partial(bench.ours, "integrated_gradients"),
+                _apart,
+                5e-3,
+            )
+        if full:
+            best = bench.best()
+            ways.append((count, best, f"{count} texts at a time, at its best perturbations_per_eval ({best})"))
+        for size, at_once, how in ways:
+            yield Work(
+                f"ablation, {texts}",
+                f"captum FeatureAblation, {how}",
+                partial(bench.theirs, FeatureAblation, size, at_once),
+                partial(bench.ours, "occlusion"),
+                _apart,
+                1e-4,
+            )
+        yield Work(
+            f"deletion, {texts}",
+            "loop over positions, packed LSTM",
+            bench.deleted,
+            partial(bench.ours, "leave_one_out"),
+            _apart,
+            1e-5,
+        )
+
+
+def _apart(theirs: torch.Tensor, ours: torch.Tensor) -> float:
+    return float((theirs - ours).detach().abs().max())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import ended
-from benchmarks.measuring import compared
+from benchmarks import ended, page
+from benchmarks.measuring import Work, compared
 
 from attentest.data.corpora import CORPORA
+from attentest.errors import AttentestError
 
 
 def test_what_is_refused_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,15 +32,16 @@ def test_a_file_that_cannot_be_written_is_one_line_and_exit_code_2(
 
 
 def test_the_page_of_speed_shows_the_figures_that_were_kept() -> None:
-    folder = Path(__file__).parents[1] / "docs" / "explanation"
-    page = (folder / "speed.md").read_text(encoding="utf-8")
-    shown = page.partition("<!-- speed -->\n")[2].partition("\n<!-- /speed -->")[0].splitlines()[2:]
-    kept = json.loads((folder / "speed.json").read_text(encoding="utf-8"))["rows"]
-    assert len(shown) == len(kept) == 20
-    for line, row in zip(shown, kept, strict=True):
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        assert cells[:2] == [row["work"], row["beside"]]
-        assert float(cells[4].split()[0]) == pytest.approx(row["theirs"] / row["ours"], abs=0.051)
+    shown = page.PAGE.read_text(encoding="utf-8")
+    made = page.sections()
+    assert all(f"<!-- {name} -->" in shown for name in made)
+    assert page.filled(shown, made) == shown
+
+
+def test_every_row_of_the_page_was_compared_where_it_can_be() -> None:
+    rows = page.kept("speed")["rows"]
+    assert len(rows) > 20
+    assert sum("apart" in row for row in rows) > 14
 
 
 def test_two_ways_are_timed_in_turns_and_the_slower_is_called_so() -> None:
@@ -49,8 +51,17 @@ def test_two_ways_are_timed_in_turns_and_the_slower_is_called_so() -> None:
         turns.append("slow")
         time.sleep(0.03)
 
-    found = compared(slow, lambda: turns.append("fast"), rounds=3)
+    found = compared(Work("work", "beside", slow, lambda: turns.append("fast")), 3, time.perf_counter)
     assert turns == ["slow", "fast"] * 4
     assert found["theirs"] >= 0.03
     assert found["ratio"] > 1
     assert found["theirs spread"][0] <= found["theirs"] <= found["theirs spread"][1]
+
+
+def test_ways_that_give_different_things_are_not_timed() -> None:
+    turns: list[str] = []
+    work = Work("work", "beside", lambda: 1.0, lambda: turns.append("ours") or 1.5, lambda a, b: abs(a - b), 0.4)
+    with pytest.raises(AttentestError, match=r"outputs differ by 0\.5, more than 0\.4"):
+        compared(work, 3)
+    assert turns == ["ours"]
+    assert compared(replace(work, most=0.5), 1)["apart"] == 0.5

@@ -1,0 +1,124 @@
+"""The tables of docs/explanation/speed.md, made from the figures that were kept.
+
+python -m benchmarks.page
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measuring import table_of
+
+FOLDER = Path(__file__).parents[1] / "docs" / "explanation"
+PAGE = FOLDER / "speed.md"
+
+#: How many times faster a row should be: beginnings of its two names.
+AIMS = (
+    ("adversary, certified", "search", 250),
+    ("permutation × 100", "loop", 18),
+    ("deletion, 16 texts of 20", "loop", 6),
+    ("deletion, 4 texts of 180", "loop", 8),
+    ("ablation, 16 texts of 20", "captum FeatureAblation, text by text", 15),
+    ("ablation, 4 texts of 180", "captum FeatureAblation, text by text", 15),
+    ("ablation, 16 texts of 20", "captum FeatureAblation, 16 texts at a time, at its best", 6),
+    ("ablation, 4 texts of 180", "captum FeatureAblation, 4 texts at a time, at its best", 10),
+    ("Kendall", "SciPy", 50),
+    ("integrated gradients, 50 steps, 16 texts of 20", "captum IntegratedGradients, text by text", 4),
+    ("integrated gradients, 50 steps, 4 texts of 180", "captum IntegratedGradients, text by text", 4),
+    ("flip sets", "loop", 30),
+    ("training epoch", "packed", 1.7),
+    ("the battery", "all of it", 20),
+)
+
+
+def kept(name: str) -> Mapping[str, Any]:
+    """A file of figures."""
+    found: Mapping[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def aims() -> str:
+    """Every aim beside what was measured."""
+    now, before = kept("speed")["rows"], kept("speed-before")["rows"]
+    lines = ["| work | beside | aim | before | now | |", "| --- | --- | ---: | ---: | ---: | --- |"]
+    for work, beside, aim in AIMS:
+        found = [row for row in now if row["work"].startswith(work) and row["beside"].startswith(beside)]
+        if not found:
+            lines.append(f"| {work} | {beside} | {aim} | | | not measured |")
+            continue
+        row = found[0]
+        old = next(
+            (old["ratio"] for old in before if (old["work"], old["beside"]) == (row["work"], row["beside"])), None
+        )
+        shown = "" if old is None else f"{old:.1f}"
+        verdict = "reached" if row["ratio"] >= aim else "missed"
+        lines.append(f"| {row['work']} | {row['beside']} | {aim} | {shown} | {row['ratio']:.1f} | {verdict} |")
+    return "\n".join(lines)
+
+
+def scale() -> str:
+    """The curves, a line for each size."""
+    lines = ["| against | size | what | seconds | peak MiB |", "| --- | ---: | --- | ---: | ---: |"]
+    for row in kept("scale")["rows"]:
+        peak = f"{row['peak MiB']:.0f}" if "peak MiB" in row else ""
+        lines.append(f"| {row['against']} | {row['size']:,} | {row['what']} | {row['seconds']:.2f} | {peak} |")
+    return "\n".join(lines)
+
+
+def million() -> str:
+    """What a million texts like those measured would take, piece by piece, on one core."""
+    speed, curves = kept("speed"), kept("scale")["rows"]
+    battery = next(
+        row for row in [*speed["rows"], *kept("speed-before")["rows"]] if row["work"].startswith("the battery")
+    )
+    written = next(row for row in curves if row["what"] == "findings written" and row["size"] == 1_000_000)
+    asked = next(row for row in curves if row["what"] == "query" and row["size"] == 1_000_000)
+    each = battery["ours"] / speed["about"]["texts"]
+    lines = ["| piece | measured | a million texts |", "| --- | --- | --- |"]
+    lines.append(f"| the battery, on one core | {1000 * each:.1f} ms a text | {each * 1e6 / 3600:.2f} core hours |")
+    lines.append(f"| findings of one challenge, written | all of them | {written['seconds']:.1f} s |")
+    lines.append(f"| the same on disk | all of them | {written['disk MiB']:.0f} MiB |")
+    lines.append(f"| one query | all of them | {asked['seconds']:.1f} s, {asked['peak MiB']:.0f} MiB held |")
+    return "\n".join(lines)
+
+
+def install() -> str:
+    """The dependencies without which an installation is more than a mebibyte smaller."""
+    lines = ["| dependency | MiB | MiB that go if it were dropped |", "| --- | ---: | ---: |"]
+    for row in kept("install")["rows"]:
+        if max(row["MiB"], row["goes"]) > 1:
+            lines.append(f"| {row['package']} | {row['MiB']:.1f} | {row['goes']:.1f} |")
+    return "\n".join(lines)
+
+
+def sections() -> dict[str, str]:
+    """What stands between the marks of the page."""
+    return {
+        "speed": table_of(kept("speed")),
+        "aims": aims(),
+        "scale": scale(),
+        "million": million(),
+        "install": install(),
+    }
+
+
+def filled(page: str, made: Mapping[str, str]) -> str:
+    """The page with each of these sections in place."""
+    for name, table in made.items():
+        marks: Sequence[str] = (f"<!-- {name} -->", f"<!-- /{name} -->")
+        pattern = re.compile(rf"({re.escape(marks[0])}\n).*?({re.escape(marks[1])})", re.DOTALL)
+        page = pattern.sub(lambda found, table=table: f"{found[1]}{table}\n{found[2]}", page)  # type: ignore[misc]
+    return page
+
+
+def main() -> None:
+    """Write them into the page."""
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), sections()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""How cost grows: seconds of the processor and the most memory held, against texts, tokens and classes.
+
+python -m benchmarks.scale [texts tokens classes] [--out FILE.json]
+
+*texts*: findings of so many texts written, and a query of the most attackable ten. *tokens*: an audit of a file whose
+texts are so long, two of them examined. *classes*: an audit of a file of so many classes. Each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from attentest.store.findings import FindingsWriter, Measure
+from attentest.store.folder import RunFolder
+from benchmarks import ended, measuring
+from benchmarks.classes import write_classes
+
+TEXTS = (100, 1_000, 10_000, 100_000, 1_000_000)
+TOKENS = (20, 100, 400, 1_000, 4_000)
+CLASSES = (2, 12, 100, 1_000)
+#: Rows that are written at a time.
+CHUNK = 2_048
+ATTENTEST = (sys.executable, "-m", "attentest")
+QUERY = "SELECT id, ratio FROM adversary ORDER BY ratio DESC LIMIT 10"
+
+
+def spent(command: list[str]) -> tuple[float, float]:
+    """Seconds of the processor and MiB at the most of a process and its children."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(f"This failed: {' '.join(command)}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def written(folder: Path, texts: int) -> float:
+    """Findings of so many texts, a chunk at a time: seconds of the processor."""
+    run = RunFolder.create(folder, {"corpus": "made-up"}, {})
+    (folder / "findings").mkdir(exist_ok=True)
+    chance, started = np.random.default_rng(0), time.process_time()
+    measure = Measure("ratio", "ratio", "mean", "the divergence, of the largest possible")
+    with FindingsWriter(folder / "findings/adversary.parquet", "adversary", (measure,)) as writer:
+        for first in range(0, texts, CHUNK):
+            rows = range(first, min(first + CHUNK, texts))
+            numbers = {name: chance.random(len(rows)) for name in ("ratio", "divergence", "unconstrained", "share")}
+            ids = [f"text/{row}" for row in rows]
+            writer.write(pa.table({"row": pa.array(rows, pa.int32()), "id": ids, **numbers}))
+    run.finish("findings/adversary.parquet")
+    return time.process_time() - started
+
+
+def by_texts(folder: Path) -> Iterator[dict[str, Any]]:
+    """Writing, and one query."""
+    written(folder / "warm", CHUNK)
+    for texts in TEXTS:
+        run = folder / f"texts-{texts}"
+        seconds = written(run, texts)
+        disk = (run / "findings/adversary.parquet").stat().st_size / 2**20
+        yield {"what": "findings written", "size": texts, "seconds": seconds, "disk MiB": disk}
+        command = [*ATTENTEST, "show", str(run), "--sql", QUERY]
+        seconds, peak = spent(command)
+        yield {"what": "query", "size": texts, "seconds": seconds, "peak MiB": peak}
+
+
+def by_tokens(folder: Path) -> Iterator[dict[str, Any]]:
+    """Whole audits, training included."""
+    for tokens in TOKENS:
+        data, chance = folder / f"tokens-{tokens}.csv", random.Random(0)
+        with data.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("text", "label"))
+            for number in range(40):
+                words = [f"word{chance.randrange(500)}" for _ in range(tokens - 1)]
+                words.insert(chance.randrange(tokens), "good" if number % 2 else "bad")
+                writer.writerow((" ".join(words), "positive" if number % 2 else "negative"))
+        audit = [*ATTENTEST, "audit", "--data", str(data), "--runs", str(folder), "--epochs", "1", "--limit", "2"]
+        seconds, peak = spent([*audit, "--tokenizer", "whitespace", "--quiet"])
+        yield {"what": "audit of 2 texts", "size": tokens, "seconds": seconds, "peak MiB": peak}
+
+
+def by_classes(folder: Path) -> Iterator[dict[str, Any]]:
+    """Whole audits, training included."""
+    for classes in CLASSES:
+        data = write_classes(folder / f"classes-{classes}.csv", classes, max(3, 3_000 // classes))
+        audit = [*ATTENTEST, "audit", "--data", str(data), "--runs", str(folder), "--epochs", "1", "--limit", "50"]
+        seconds, peak = spent([*audit, "--quiet"])
+        yield {"what": "audit of 50 texts", "size": classes, "seconds": seconds, "peak MiB": peak}
+
+
+CURVES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
+    "texts": by_texts,
+    "tokens": by_tokens,
+    "classes": by_classes,
+}
+
+
+def main() -> None:
+    """Every curve that was asked for, kept as it grows."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("curves", nargs="*", default=[*CURVES], help=f"some of {', '.join(CURVES)}")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if unknown := [name for name in given.curves if name not in CURVES]:
+        parser.error(f"there is no curve {unknown[0]!r}: choose from {', '.join(CURVES)}")
+    rows = []
+    table = Table("against", "size", "what", "seconds", "peak MiB")
+    with tempfile.TemporaryDirectory() as folder:
+        for curve in given.curves:
+            for row in CURVES[curve](Path(folder)):
+                rows.append({"against": curve, **row})
+                peak = f"{row['peak MiB']:.0f}" if "peak MiB" in row else ""
+                table.add_row(curve, f"{row['size']:,}", row["what"], f"{row['seconds']:.2f}", peak)
+                if given.out:
+                    measuring.write_record(given.out, measuring.machine(), rows)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    ended(main)

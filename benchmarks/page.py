@@ -1,17 +1,25 @@
 """The tables of docs/explanation/speed.md, made from the figures that were kept.
 
-python -m benchmarks.page
+python -m benchmarks.page [--installed]
+
+With --installed, what every dependency weighs is measured first.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import table_of
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from benchmarks.measuring import machine, table_of, write_record
 
 FOLDER = Path(__file__).parents[1] / "docs" / "explanation"
 PAGE = FOLDER / "speed.md"
@@ -115,8 +123,61 @@ def filled(page: str, made: Mapping[str, str]) -> str:
     return page
 
 
+@cache
+def needed(name: str, extras: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What a package asks for here, itself left out."""
+    try:
+        asked = metadata.requires(name) or []
+    except metadata.PackageNotFoundError:
+        return ()
+    wanted = map(Requirement, asked)
+    return tuple(
+        canonicalize_name(one.name)
+        for one in wanted
+        if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in (*extras, ""))
+    )
+
+
+@cache
+def mebibytes(name: str) -> float:
+    """The files that a package put there, without compiled bytecode."""
+    try:
+        files = metadata.files(name) or []
+    except metadata.PackageNotFoundError:
+        return 0.0
+    sizes = [Path(str(file.locate())) for file in files if file.suffix != ".pyc"]
+    return sum(path.stat().st_size for path in sizes if path.is_file()) / 2**20
+
+
+def reached(without: str | None = None) -> set[str]:
+    """All packages that attentest needs, directly or not, where one of its own dependencies were dropped."""
+    found: set[str] = set()
+    left = ["attentest"]
+    while left:
+        name = left.pop()
+        for one in needed(name):
+            if one not in found and not (name == "attentest" and one == without):
+                found.add(one)
+                left.append(one)
+    return found
+
+
+def weigh() -> None:
+    """Keep what an installation holds: MiB of each dependency, and of what would go with it."""
+    everything, rows = reached(), []
+    for name in needed("attentest"):
+        gone = everything - reached(without=name)
+        rows.append({"package": name, "MiB": mebibytes(name), "goes": sum(map(mebibytes, gone)), "with": sorted(gone)})
+    about = {**machine(), "packages": len(everything), "MiB": sum(map(mebibytes, everything))}
+    write_record(FOLDER / "install.json", about, sorted(rows, key=lambda row: -row["goes"]))
+
+
 def main() -> None:
     """Write them into the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--installed", action="store_true", help="weigh what is installed here first")
+    if parser.parse_args().installed:
+        weigh()
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), sections()), encoding="utf-8")
 
 

@@ -36,7 +36,7 @@ def test_a_long_file_is_not_held_in_memory(places: Path) -> None:
 def test_a_corpus_that_is_not_here_says_how_to_get_it(places: Path) -> None:
     with pytest.raises(
         InputError,
-        match=r"'toy' is not on this machine: .*'attentest corpora get toy --from DIR', DIR with .* http.*ATTENTEST_DATA",
+        match=r"'toy' is not on this machine: .*'attentest corpora get toy --from DIR', DIR .*http.*ATTENTEST_DATA",
     ):
         RowsOnDisk(Toy())("train")
     assert where(Toy()).here == "no"

@@ -83,7 +83,7 @@ def _refuse_elsewhere(folder: Path, path: Path) -> None:
         target = Path()
     if path.is_symlink() and not any(target.is_relative_to(place) for place in (home, blobs)):
         raise CheckpointError(
-            f"{path} is a link to no file inside of the checkpoint, and others are not read. Copy the file itself there."
+            f"{path} is a link to no file inside of the checkpoint; others are not read. Copy the file itself there."
         )
 
 

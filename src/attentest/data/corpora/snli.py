@@ -103,7 +103,7 @@ class SNLIHypotheses(SNLI):
     )
 
     #: The text that is there: nothing to choose.
-    attend: ClassVar[str] = "hypothesis"  # type: ignore[misc]
+    attend: ClassVar[str] = "hypothesis"
 
     def instances(
         self, split: str, rows: Iterable[Row], left_out: list[str], marks: Marks | None = None

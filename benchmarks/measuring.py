@@ -41,29 +41,30 @@ def compared(work: Work, rounds: int, clock: Callable[[], float] = time.process_
 
     Seconds are the processor's, so that what else runs on the machine is not counted.
     """
-    taken: dict[str, list[float]] = {"theirs": [], "ours": []}
+    turns: list[dict[str, float]] = []
     peaks: dict[str, float] = {}
     row: dict[str, Any] = {"work": work.name, "beside": work.beside}
     for turn in range(rounds + 1):
-        outputs = []
+        outputs, taken = [], {}
         for name, way in (("theirs", work.theirs), ("ours", work.ours)):
             forget_peak()
             started = clock()
             outputs.append(way())
-            seconds = clock() - started
+            taken[name] = clock() - started
             peaks[name] = max(peaks.get(name, 0.0), peak())
-            if turn or seconds > LONG:
-                taken[name].append(seconds)
         if work.apart is not None and not turn:
             row["apart"] = work.apart(*outputs)
             _refuse_different(work, row["apart"])
-        if turn and min(map(len, taken.values())) and sum(taken["theirs"]) > 2 * LONG:
+        if turn or taken["theirs"] > LONG:  # what takes so long needs no warming up
+            turns.append(taken)
+        if turn and sum(one["theirs"] for one in turns) > 2 * LONG:
             break
-    row |= {name: statistics.median(some) for name, some in taken.items()}
-    row |= {f"{name} spread": [min(some), max(some)] for name, some in taken.items()}
+    for name in ("theirs", "ours"):
+        some = [one[name] for one in turns]
+        row |= {name: statistics.median(some), f"{name} spread": [min(some), max(some)]}
     row |= {f"{name} peak MiB": round(most) for name, most in peaks.items()}
-    each = [slow / fast for slow, fast in zip(taken["theirs"][-len(taken["ours"]) :], taken["ours"], strict=False)]
-    return row | {"ratio": row["theirs"] / row["ours"], "ratio spread": [min(each), max(each)]}
+    each = [one["theirs"] / one["ours"] for one in turns]
+    return row | {"turns": len(turns), "ratio": row["theirs"] / row["ours"], "ratio spread": [min(each), max(each)]}
 
 
 def _refuse_different(work: Work, apart: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import ended, page
+from benchmarks import ended, measuring, page
 from benchmarks.measuring import Work, compared
 
 from attentest.data.corpora import CORPORA
@@ -56,6 +56,15 @@ def test_two_ways_are_timed_in_turns_and_the_slower_is_called_so() -> None:
     assert found["theirs"] >= 0.03
     assert found["ratio"] > 1
     assert found["theirs spread"][0] <= found["theirs"] <= found["theirs spread"][1]
+
+
+def test_long_work_is_counted_from_its_first_turn_on_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "LONG", 0.01)
+    work = Work("work", "beside", lambda: time.sleep(0.03), lambda: time.sleep(0.002))
+    found = compared(work, 5, time.perf_counter)
+    assert found["turns"] == 2
+    low, high = found["ratio spread"]
+    assert low <= found["ratio"] <= high
 
 
 def test_ways_that_give_different_things_are_not_timed() -> None:

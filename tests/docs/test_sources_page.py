@@ -177,10 +177,11 @@ def test_long_contexts_take_what_the_page_says(page: str) -> None:
             assert f"read in {float(row['seconds']):.2f} s on the GPU".replace(" 0.", " .") in flat
     for tokens, method, said in (
         (1013, "leave_one_out", "it at 1k tokens"),
-        (4018, "leave_one_out", "at 4k, knockout"),
+        (4018, "leave_one_out", "at 4k and"),
+        (8013, "leave_one_out", "at 8k, knockout"),
     ):
         own = {
             key[3]: float(row["processor_seconds"]) for key, row in rows.items() if key[2] == tokens and "CPU" in key[0]
         }
         ratio = (own[ATTENTION] + own[method]) / (own[ATTENTION] + own["context_cite(ablations=16)"])
-        assert f"{ratio:.2f}".removeprefix("0") in flat.partition(said)[0][-40:]
+        assert f"{ratio:.2f}".removeprefix("0") in flat.partition(said)[0][-20:]

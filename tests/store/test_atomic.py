@@ -11,7 +11,7 @@ import pytest
 
 from attentest.data.files.unfinished import part_of, sweep
 from attentest.errors import StorageError
-from attentest.store.atomic import replacing
+from attentest.store.atomic import replacing, write_text
 from attentest.store.folder import RunFolder
 
 HERE = part_of(Path("file")).name.split(".")[-4]
@@ -147,3 +147,17 @@ def test_parts_of_findings_that_were_finished_go_and_those_of_others_stay(tmp_pa
     folder.finish("findings/permutation.parquet")
     with folder.locked():
         assert not (folder.path / "findings" / "unfinished").exists()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_or_a_device_stays_what_it_is(tmp_path: Path, linked: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    target = tmp_path / "link" if linked else pipe
+    if linked:
+        target.symlink_to(pipe)
+    with pytest.raises(StorageError, match="it is a device or a pipe"):
+        write_text(target, "text")
+    assert pipe.is_fifo()
+    assert target.is_symlink() == linked
+    assert len(list(tmp_path.iterdir())) == 1 + linked

@@ -21,6 +21,9 @@ def replacing(target: Path) -> Iterator[Path]:
 
     What a process that was killed left of an earlier try to write the same file goes, too.
     """
+    if target.exists() and not target.is_file() and not target.is_dir():
+        # To rename onto it would put a file in the place of /dev/null for everybody.
+        raise StorageError(f"Cannot write {target}: it is a device or a pipe. Name a file.")
     temporary = part_of(target)
     try:
         # Made here and nowhere else: neither a file nor a link that somebody put there is opened.

@@ -196,7 +196,7 @@ def test_what_cannot_be_reproduced_is_said_before_any_work(monkeypatch: pytest.M
     monkeypatch.setattr(
         Paper, "studies", lambda self: [path for path in [self.folder / "study.toml"] if "jain" in str(path)]
     )
-    with pytest.raises(NotApplicable, match="tutek_sweep"):
+    with pytest.raises(NotApplicable, match="tutek_snajder_layers"):
         reproducible("tutek_snajder_2020")
     with pytest.raises(InputError, match="no table '7'"):
         reproducible(JAIN, "7")

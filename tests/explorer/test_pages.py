@@ -134,7 +134,7 @@ def test_the_area_under_a_curve_is_the_auroc_of_calibration(client, truth):
 def test_a_study_is_a_grid_of_its_runs_plots(client, run, at, runs):
     (runs / "studies").mkdir(exist_ok=True)
     cells = [{"label": "one", "choices": {"seed": 0}, "run": run.path.name, "problem": None}]
-    cells.append({"label": "two", "choices": {"encoder": "gone"}, "run": "../../etc", "problem": None})
+    cells.append({"label": "two", "choices": {"encoder": "gone"}, "run": "gone-0123456789", "problem": None})
     record = {"study": "mine", "title": "Mine", "paper": "jain_wallace_2019", "cells": cells}
     (runs / "studies" / "mine-1.json").write_text(json.dumps(record))
     study = client.get("/studies/mine.json").json()
@@ -146,7 +146,9 @@ def test_a_study_is_a_grid_of_its_runs_plots(client, run, at, runs):
     assert cell["points"] == whole["points"]
     assert cell["score"]["value"] == pytest.approx(np.mean([point["y"] for point in whole["points"]]))
     assert {one["run"] for one in client.get("/studies/all.json").json()["cells"]} == {run.path.name, "hostile-2"}
-    for path in ("/studies/mine/plots/none.json", "/studies/none.json", "/studies/none"):
+    elsewhere = record | {"study": "elsewhere", "cells": [cells[0] | {"run": "../../etc"}]}
+    (runs / "studies" / "elsewhere-1.json").write_text(json.dumps(elsewhere))
+    for path in ("/studies/elsewhere.json", "/studies/mine/plots/none.json", "/studies/none.json", "/studies/none"):
         assert client.get(path).status_code == 404
     home = client.get("/home.json?paper=jain_wallace_2019").json()
     assert [one["id"] for one in home["runs"]] == [run.path.name]

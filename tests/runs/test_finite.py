@@ -32,9 +32,18 @@ from attentest.training.loop import Training
 LINEAR = Architecture(ENCODERS.parse("none"), embedding=8)
 
 
-def overflowing(split: Split, word: str):
-    """A model with finite weights whose sums are not wherever the word stands."""
+def steep(split: Split):
+    """A model whose head has large weights."""
     model, encoded = classifier(LINEAR, split)
+    with torch.no_grad():
+        for weight in model.head.parameters():
+            weight.mul_(10)
+    return model, encoded
+
+
+def overflowing(split: Split, word: str):
+    """A model with finite weights whose sums are not wherever the word stands, in whatever order they are added."""
+    model, encoded = steep(split)
     tokens = split.table["tokens"].to_pylist()
     row = next(i for i, text in enumerate(tokens) if word in text)
     index = int(encoded.batch(np.array([row])).text.tokens[0, tokens[row].index(word) + 1])
@@ -55,7 +64,7 @@ def test_a_text_whose_output_is_not_finite_is_not_judged_and_the_others_are_as_w
     told = pc.equal(found.table["not_judged"], NOT_FINITE).fill_null(False).to_numpy()
     assert set(found.table["id"].to_numpy()[told]) == set(ids[broken])
     assert not set(found.table["id"].to_numpy()[~told]) & set(ids[broken])
-    whole = classifier(LINEAR, split)[0]
+    whole = steep(split)[0]
     (tmp_path / "whole").mkdir()
     examine(examiner_of(whole, split, encoded, challenge, seed=0), tmp_path / "whole")
     without = read_findings(tmp_path / "whole" / "found.parquet").table

@@ -57,5 +57,5 @@ def several(
     if done.failed:
         if terminal.quiet:
             for model, said in done.failed.items():
-                typer.echo(f"failed  {model}: {said}", err=True)
+                echo(f"failed  {model}: {said}", err=True)
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
@@ -181,6 +182,8 @@ def _in_fork(case: Case, folder: Path) -> Ended:
     arguments, work = ((), case.command) if callable(case.command) else (case.command, None)
 
     def before() -> None:
+        # As the interpreter has it for everybody: what this process holds open is no fault of a case.
+        warnings.simplefilter("ignore", ResourceWarning)
         if not case.whole:
             stop_before_work()
         entry = sys.modules["attentest.cli.main"]

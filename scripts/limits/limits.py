@@ -4,7 +4,8 @@
     python scripts/limits/limits.py --page                    # the page alone, from the committed table
 
 ``limits.csv`` has every figure as a mean over seeds with a 95 % interval for which seeds and texts (of edits: pairs)
-are drawn again, and the figure of every seed. The page's tables stand between marks, and are put there.
+are drawn again, and the figure of every seed. Parts without a run in RUNS stay as they are. The page's tables stand
+between marks, and are put there.
 """
 
 from __future__ import annotations
@@ -265,6 +266,17 @@ def kept(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def completed(before: list[Row], found: list[Row]) -> list[Row]:
+    """What was found, in the places of what a part and a corpus had before; what has no run here stays as it is."""
+    order = {key: place for place, key in enumerate(dict.fromkeys(map(_of, [*before, *found])))}
+    new = {_of(row) for row in found}
+    return sorted([*(row for row in before if _of(row) not in new), *found], key=lambda row: order[_of(row)])
+
+
+def _of(row: Row) -> tuple[str, str]:
+    return str(row["part"]), str(row["corpus"])
+
+
 def text_of(rows: Iterable[Row]) -> str:
     """As CSV."""
     out = io.StringIO()
@@ -286,7 +298,7 @@ def main() -> None:
         if given.runs is None:
             parser.error("name the folder of runs, or --page")
         given.to.mkdir(parents=True, exist_ok=True)
-        write_text(table, text_of(of_runs(given.runs)))
+        write_text(table, text_of(completed(kept(table) if table.is_file() else [], list(of_runs(given.runs)))))
     rows = kept(table)
     write_text(given.to / "limits.svg", svg(figure(rows)))
     page = given.to.parent / "explanation" / "limits-of-saliency.md"

@@ -52,7 +52,7 @@ def test_a_study_that_waits_for_another_says_so() -> None:
     outcomes = evaluate("tutek_snajder_2020")
     base = figure(outcomes, "f1", table="Table 1", model="base")
     assert base.status == "not run"
-    assert base.reason.endswith("attentest study run tutek_sweep")
+    assert base.reason.endswith("the study tutek_snajder_layers")
     anemia = figure(outcomes, "f1", table="Table 1", model="base", corpus="Anemia (MIMIC)")
     assert anemia.status == "unavailable"
     assert "credentialed" in anemia.reason

@@ -129,6 +129,16 @@ def test_an_altered_record_of_an_audit_that_was_cut_short_is_asked_again(checkpo
     assert unfinished(folder / UNFINISHED) == {}
 
 
+def test_what_was_kept_of_an_audit_that_was_killed_once_it_was_done_goes(checkpoint: Path, tmp_path: Path) -> None:
+    model, asked = load_language_model(checkpoint), list(planted_questions(1))
+    found = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path)
+    with appending(found.folder / UNFINISHED, keep=False) as write:
+        write(found.records[0])
+    again = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path)
+    assert not (found.folder / UNFINISHED).exists()
+    assert again.records == found.records
+
+
 def test_records_that_are_sealed_and_are_none_are_refused_in_a_line(checkpoint: Path, tmp_path: Path) -> None:
     model, asked = load_language_model(checkpoint), list(planted_questions(2))
     found = audit_sources(model, asked, methods=QUICK, held_out=2, longest=4, to=tmp_path)

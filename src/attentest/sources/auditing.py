@@ -233,7 +233,7 @@ def audit_sources(
                 lines = [kept[question.id].to_json() for question in asked]
                 temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
             folder.finish(CASES)
-            (path / UNFINISHED).unlink()
+        (path / UNFINISHED).unlink(missing_ok=True)  # of an audit that was killed right here, too
         found = judged_folder(path)
         _write_findings(folder, found)
     return found

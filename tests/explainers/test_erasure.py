@@ -107,9 +107,9 @@ def test_an_erased_text_does_not_depend_on_the_texts_and_sets_around_it(mode, mo
 def test_equal_sets_are_read_once(monkeypatch):
     _, model, batch, reading, keep = made()
     read = []
-    forward = model.attention.forward
+    weigh = model.attention.weigh
     monkeypatch.setattr(
-        model.attention, "forward", lambda states, mask, query: read.append(len(mask)) or forward(states, mask, query)
+        model.attention, "weigh", lambda keys, mask, query: read.append(len(mask)) or weigh(keys, mask, query)
     )
     erased(model, batch, reading, torch.ones_like(keep), "delete")
     assert sum(read) == len(batch)

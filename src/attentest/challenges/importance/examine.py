@@ -30,6 +30,8 @@ FLOOR = 1e-5
 STATES = "states"
 #: Draws of other words over which the effect of taking words out once is averaged; every order has a draw of its own.
 DRAWS = 8
+#: Logits, and as many positions of texts, that the orders asked about at once may have.
+LOGITS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -294,16 +296,16 @@ def _gains(
         ways.append(rank)
     rank = torch.stack(ways, dim=2).flatten(1, 2)
     of_item = rank.gather(-1, group.clamp(min=0)[:, None].expand(-1, orders, -1))
-    step = torch.arange(count + 1, device=group.device)[None, :, None]
-    # One order at a time, and none of its sets kept: they hardly come again, and there may be many classes.
-    worths = [
-        _worth(
-            *(examination, mode, (one[:, None] < step) & mask[:, None], Known()),
-            draw=number if mode == DRAW else None,
-        )
-        for number, one in enumerate(of_item.unbind(1))
-    ]
-    worth = torch.stack(worths, dim=1)
+    step = torch.arange(count + 1, device=group.device)[None, None, :, None]
+    # A few orders at a time, since their texts begin and end alike, and none of their sets kept: there may be many
+    # classes. Where others are drawn, one at a time: each has words of its own.
+    at_once = 1 if mode == DRAW else max(1, LOGITS // (mask.numel() * (count + 1) * examination.logits.shape[-1]))
+    worths = []
+    for number, some in enumerate(of_item.split(at_once, dim=1)):
+        sets = (some[:, :, None] < step) & mask[:, None, None]
+        worth = _worth(examination, mode, sets.flatten(1, 2), Known(), draw=number if mode == DRAW else None)
+        worths.append(worth.unflatten(1, sets.shape[1:3]))
+    worth = torch.cat(worths, dim=1)
     gain = worth.diff(dim=-1).gather(-1, of_item)
     sizes = torch.zeros_like(real, dtype=torch.double).scatter_add(-1, group.clamp(min=0), mask.double())
     shared = sizes.gather(-1, group.clamp(min=0)).clamp(min=1.0)

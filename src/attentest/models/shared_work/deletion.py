@@ -22,6 +22,7 @@ ROWS = {"cpu": 512, "cuda": 16_384}
 
 __all__ = [
     "ROWS",
+    "HeadSight",
     "Seen",
     "decoded_without_each",
     "encoded_without_each",
@@ -36,13 +37,40 @@ class Seen:
 
     onto: Float[Tensor, "state out"]
     plus: Float[Tensor, " out"]
-    attention: EnergyNetwork
+    attention: AttentionNetwork
+
+    @classmethod
+    def of(cls, attention: AttentionNetwork, values: Float[Tensor, "state value"]) -> Seen:
+        """Of states that attention weighs, and of which the head sees these values."""
+        keys = attention.keys
+        onto = torch.cat([keys.weight.T, values], dim=1)
+        plus = onto.new_zeros(onto.shape[1])
+        plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
+        return cls(onto, plus, attention)
 
     def __call__(self, projected: Float[Tensor, "*rows out"]) -> Float[Tensor, "*rows seen"]:
         """The energy, and the values after it."""
-        size = self.attention.keys.out_features
-        keys, values = projected[..., :size], projected[..., size:]
+        assert isinstance(self.attention, EnergyNetwork)
+        keys, values = self.parts(projected)
         return torch.cat([self.attention.energies(keys)[..., None], values], dim=-1)
+
+    def parts(
+        self, projected: Float[Tensor, "*rows out"]
+    ) -> tuple[Float[Tensor, "*rows key"], Float[Tensor, "*rows value"]]:
+        """Keys and values."""
+        size = self.attention.keys.out_features
+        return projected[..., :size], projected[..., size:]
+
+    def pooled(
+        self,
+        projected: Float[Tensor, "*batch token out"],
+        mask: Bool[Tensor, "*#batch token"],
+        query: Shaped[Tensor, "*#batch query"] | None,
+    ) -> Float[Tensor, "*batch value"]:
+        """The values of every sequence, weighed."""
+        keys, values = self.parts(projected)
+        pooled: Tensor = (self.attention.weigh(keys, mask, query)[..., None, :] @ values)[..., 0, :]
+        return pooled
 
 
 def weighs_by_energy(attention: AttentionNetwork) -> TypeGuard[EnergyNetwork]:
@@ -60,20 +88,14 @@ def pooled_without_each(
     query: Shaped[Tensor, "batch query"] | None = None,
 ) -> Float[Tensor, "batch deleted value"]:
     """Σ α_t h_t·values of the sequence without item d, for every d, the encoder sharing what stays the same."""
-    keys = attention.keys
-    onto = torch.cat([keys.weight.T, values], dim=1)
-    plus = onto.new_zeros(onto.shape[1])
-    plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
+    seen = Seen.of(attention, values)
     others = mask[:, None, :] & ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
     if isinstance(encoder, BidirectionalNetwork) and query is None and weighs_by_energy(attention):
-        out = encoder.without_each(inputs, lengths, onto, plus, Seen(onto, plus, attention), _edges(lengths, mask))
-        weights, valued = attention.normalise(out[..., 0], others), out[..., 1:]
-    else:
-        out = encoder.without_each(inputs, lengths, onto, plus)
-        keyed, valued = out.split([keys.out_features, values.shape[1]], dim=-1)
-        weights = attention.weigh(keyed, others, None if query is None else query[:, None])
-    pooled: Tensor = (weights[..., None, :] @ valued)[..., 0, :]
-    return pooled
+        out = encoder.without_each(inputs, lengths, seen.onto, seen.plus, seen, _edges(lengths, mask))
+        pooled: Tensor = (attention.normalise(out[..., 0], others)[..., None, :] @ out[..., 1:])[..., 0, :]
+        return pooled
+    out = encoder.without_each(inputs, lengths, seen.onto, seen.plus)
+    return seen.pooled(out, others, None if query is None else query[:, None])
 
 
 def _edges(lengths: Int[Tensor, " batch"], mask: Bool[Tensor, "batch item"]) -> int:
@@ -92,15 +114,36 @@ def decoded_without_each(
     queries: Queries = NO_QUERIES,
 ) -> Float[Tensor, "batch deleted class"]:
     """The logits without each item; the queries stay."""
-    identity = torch.eye(encoder.size).to(inputs)
-    nothing = head(torch.zeros_like(identity[0]))
-    values = head(identity) - nothing if head.affine else identity
-    pooled = pooled_without_each(encoder, attention, values, inputs, lengths, mask, queries.attention)
-    if not head.affine:
-        return queries.each.decoded(head, pooled)
-    if queries.head is not None:
-        nothing = head(torch.zeros_like(identity[0]).expand(len(inputs), 1, -1), queries.each.head)
-    return queries.each.answered(pooled + nothing)
+    sight = HeadSight.of(head, encoder.size, inputs)
+    pooled = pooled_without_each(encoder, attention, sight.values, inputs, lengths, mask, queries.attention)
+    return sight.decoded(pooled, queries.each)
+
+
+@dataclass(frozen=True)
+class HeadSight:
+    """What a head sees of states: of an affine one each state's own logits, which are weighed like states."""
+
+    head: HeadNetwork
+    values: Float[Tensor, "state value"]
+    nothing: Float[Tensor, " class"] | None
+
+    @classmethod
+    def of(cls, head: HeadNetwork, size: int, like: Tensor) -> HeadSight:
+        """Of states of this size; where there are more classes than numbers in a state, the state itself."""
+        identity = torch.eye(size).to(like)
+        if not head.affine:
+            return cls(head, identity, None)
+        nothing = head(torch.zeros_like(identity[0]))
+        return cls(head, identity, None) if len(nothing) > size else cls(head, head(identity) - nothing, nothing)
+
+    def decoded(self, pooled: Float[Tensor, "*batch value"], queries: Queries) -> Float[Tensor, "*batch class"]:
+        """The logits of weighed values."""
+        if self.nothing is None:
+            return queries.decoded(self.head, pooled)
+        if queries.head is None:
+            return queries.answered(pooled + self.nothing)
+        zeros = torch.zeros_like(self.values[:, 0])
+        return queries.answered(pooled + self.head(zeros.expand(*queries.head.shape[:-1], -1), queries.head))
 
 
 def encoded_without_each(subject: Subject, batch: Batch) -> Float[Tensor, "batch deleted class"]:

@@ -1,8 +1,8 @@
 """Many texts made of few words: what depends on a word alone is computed once for all of them.
 
 Erasing tokens of one text in a thousand ways makes a thousand texts of the same words. Most of a recurrent encoder's
-work is the projection of its inputs, and the average encoder has no other, so that is done for every word once. A
-subject that is not known is read text by text.
+work is the projection of its inputs, and the average encoder has no other, so that is done for every word once; and a
+recurrence passes what texts begin and end with once for all that do. A subject that is not known is read text by text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from attentest.models.parts.bidirectional import reversal
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import AverageNetwork
 from attentest.models.parts.lstm import BiLSTMNetwork, Cell
-from attentest.models.products import linear_added, whole_rows
+from attentest.models.products import linear
+from attentest.models.shared_work.beginnings import Beginnings
+from attentest.models.shared_work.deletion import HeadSight, Seen
 from attentest.models.subject import Subject
 
 __all__ = ["Reader", "distinct_words", "reader_of"]
@@ -52,6 +54,9 @@ def reader_of(subject: Subject, words: Float[Tensor, "word embedding"]) -> Reade
 
 
 def _shared(subject: Classifier, words: Tensor) -> Reader:
+    # On a GPU the library's own recurrence is faster than any loop over positions.
+    if isinstance(subject.encoder, BiLSTMNetwork) and not words.is_cuda:
+        return _bilstm(subject, subject.encoder, words)
     states_of = _states(subject.encoder, words)
 
     def read(batch: Batch, index: Tensor) -> Tensor:
@@ -64,43 +69,32 @@ def _shared(subject: Classifier, words: Tensor) -> Reader:
 
 
 def _states(encoder: EncoderNetwork, words: Tensor) -> States:
-    # On a GPU the library's own recurrence is faster than any loop over positions.
-    if isinstance(encoder, BiLSTMNetwork) and not words.is_cuda:
-        return _bilstm(encoder, words)
     if isinstance(encoder, AverageNetwork):
         states = encoder(words[None], words.new_tensor([len(words)]))[0]
         return lambda index, lengths: states[index]
     return lambda index, lengths: encoder(words[index], lengths)
 
 
-def _bilstm(encoder: BiLSTMNetwork, words: Tensor) -> States:
+def _bilstm(subject: Classifier, encoder: BiLSTMNetwork, words: Tensor) -> Reader:
+    """Every distinct beginning and end of texts is encoded once, and what attention and head see of it as well."""
     cells = [Cell(lstm) for lstm in (encoder.rightward, encoder.leftward)]
     sides = [(cell.project(words), cell.recurrent) for cell in cells]
+    sight = HeadSight.of(subject.head, encoder.size, words)
+    seen = Seen.of(subject.attention, sight.values)
+    onto = seen.onto.chunk(2)
 
-    def states(index: Tensor, lengths: Tensor) -> Tensor:
-        flip = reversal(lengths, index.shape[1])
-        before, after = (
-            _run(*side, places) for side, places in zip(sides, (index, index.gather(1, flip)), strict=True)
+    def read(batch: Batch, index: Tensor) -> Tensor:
+        flip = reversal(batch.text.lengths, index.shape[1])
+        right, left = (Beginnings.of(x, batch.text.lengths) for x in (index, index.gather(1, flip)))
+        table = torch.cat(
+            [
+                linear(of.lstm(*side), part.T, plus)
+                for of, side, part, plus in zip((right, left), sides, onto, (seen.plus, None), strict=True)
+            ]
         )
-        return torch.cat([before, after.gather(1, flip[..., None].expand_as(after))], dim=-1)
+        both = torch.stack([right.place, left.place.gather(1, flip) + len(right.words)], dim=-1)
+        projected = nn.functional.embedding_bag(both.flatten(0, 1), table, mode="sum").view(*index.shape, -1)
+        queries = subject.queries_of(batch)
+        return sight.decoded(seen.pooled(projected, batch.mask, queries.attention), queries)
 
-    return states
-
-
-def _run(
-    projected: Float[Tensor, "word gate"], recurrent: Float[Tensor, "hidden gate"], index: Int[Tensor, "batch position"]
-) -> Float[Tensor, "batch position hidden"]:
-    """A one-directional LSTM over texts of projected words, in place; gates are in the order that Cell puts them."""
-    texts, width = index.shape
-    count = whole_rows(texts)
-    index = nn.functional.pad(index, (0, 0, 0, count - texts))
-    states = projected.new_empty(width, count, recurrent.shape[0])
-    c = torch.zeros_like(states[0])
-    for t, places in enumerate(index.T.contiguous()):
-        gates = projected[places]
-        if t:
-            gates = linear_added(gates, states[t - 1], recurrent.T)
-        into, forget, out, new = gates.sigmoid_().chunk(4, dim=-1)
-        c.mul_(forget).addcmul_(into, new, value=2.0).sub_(into)
-        torch.mul(c, 2.0, out=states[t]).sigmoid_().mul_(2.0).sub_(1.0).mul_(out)
-    return states[:, :texts].transpose(0, 1)
+    return read

@@ -16,7 +16,8 @@ from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.encoders import AverageNetwork, ConvolutionNetwork
 from attentest.models.parts.lstm import BiLSTMNetwork, Cell, passage
 from attentest.models.products import linear
-from attentest.models.shared_work.deletion import Seen, weighs_by_energy
+from attentest.models.queries import NO_QUERIES
+from attentest.models.shared_work.deletion import HeadSight, Seen, weighs_by_energy
 from attentest.models.subject import Subject
 
 __all__ = ["replace_each", "replaceable"]
@@ -42,18 +43,12 @@ def replace_each(
     """The logits with each token's embedding replaced (start, end and padding: undefined)."""
     attention = subject.attention
     assert isinstance(attention, EnergyNetwork)
-    keys, identity = attention.keys, torch.eye(subject.encoder.size).to(instead)
-    nothing = subject.head(torch.zeros_like(identity[0]))
-    values = subject.head(identity) - nothing if subject.head.affine else identity
-    onto = torch.cat([keys.weight.T, values], dim=1)
-    plus = onto.new_zeros(onto.shape[1])
-    plus[: keys.out_features] = 0.0 if keys.bias is None else keys.bias
-    seen = Seen(onto, plus, attention)
+    sight = HeadSight.of(subject.head, subject.encoder.size, instead)
+    seen = Seen.of(attention, sight.values)
     out = _with_each(subject.encoder, subject.embed(batch), batch.text.lengths, instead, seen)
     weights = attention.normalise(out[..., 0], batch.mask[:, None])
     pooled = (weights[..., None, :] @ out[..., 1:])[..., 0, :]
-    logits: Tensor = pooled + nothing if subject.head.affine else subject.head(pooled)
-    return logits
+    return sight.decoded(pooled, NO_QUERIES)
 
 
 def _with_each(

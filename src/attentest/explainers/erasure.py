@@ -46,6 +46,21 @@ class Known:
 
     sets: np.ndarray | None = None
     logits: Float64[Tensor, "set class"] | None = None
+    #: How texts of the batch's words are read, and which word stands at each position.
+    reader: tuple[Reader, Int[Tensor, "batch position"]] | None = None
+
+    def apart(self) -> Known:
+        """The same batch and way of erasing, to be forgotten: sets that hardly come again."""
+        return Known(reader=self.reader)
+
+    def reader_of(self, subject: Subject, batch: Batch, mode: str) -> tuple[Reader, Int[Tensor, "batch position"]]:
+        """How such texts are read; the word after all others is what stands in an erased one's place, if anything."""
+        if self.reader is None:
+            words, index = distinct_words(subject, batch)
+            if mode != "delete":
+                words = torch.cat([words, subject.baseline(mode)[None].to(words)])
+            self.reader = reader_of(subject, words), index
+        return self.reader
 
     def add(self, sets: np.ndarray, logits: Float64[Tensor, "set class"]) -> None:
         """Keep more of them, in the order of the sets."""
@@ -100,16 +115,20 @@ def erased(
     if new.any():
         fresh = torch.from_numpy(new).to(kept.device)
         some = row[fresh], chosen[fresh]
-        read = _read(subject, batch, *some, mode) if filled is None else _read_filled(subject, batch, *some, filled)
+        if filled is None:
+            read = _read(subject, batch, *some, mode, *known.reader_of(subject, batch, mode))
+        else:
+            read = _read_filled(subject, batch, *some, filled)
         known.add(sets[new], read)
     assert known.logits is not None
     place = torch.from_numpy(known.places(sets)).to(kept.device)
     return known.logits[place[inverse]].view(*kept.shape[:2], -1)
 
 
-def _read(subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, mode: str) -> Float64[Tensor, "set class"]:
+def _read(
+    subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, mode: str, read: Reader, index: Tensor
+) -> Float64[Tensor, "set class"]:
     """The logits of these rows' texts with only the chosen tokens left."""
-    words, index = distinct_words(subject, batch)
     if mode == "delete":
         here = torch.arange(chosen.shape[-1], device=chosen.device) < batch.text.lengths[:, None]
         left = chosen | (here & ~batch.mask)[row]
@@ -117,11 +136,9 @@ def _read(subject: Subject, batch: Batch, row: Tensor, chosen: Tensor, mode: str
         which = chosen.any(-1).nonzero()[:, 0]
     else:
         left = torch.ones_like(chosen)
-        index = torch.where(chosen | ~batch.mask[row], index[row], len(words))
-        words = torch.cat([words, subject.baseline(mode)[None].to(words)])
+        index = torch.where(chosen | ~batch.mask[row], index[row], int(index.max()) + 1)
         lengths = batch.text.lengths[row]
         which = torch.arange(len(row), device=row.device)
-    read = reader_of(subject, words)
     logits = torch.full((len(row), subject.classes), torch.nan, dtype=torch.float64, device=row.device)
     for places in _alike(lengths, which):
         texts, order = _moved_together(batch, row[places], left[places], lengths[places])

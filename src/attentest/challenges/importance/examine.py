@@ -300,10 +300,10 @@ def _gains(
     # A few orders at a time, since their texts begin and end alike, and none of their sets kept: there may be many
     # classes. Where others are drawn, one at a time: each has words of its own.
     at_once = 1 if mode == DRAW else max(1, LOGITS // (mask.numel() * (count + 1) * examination.logits.shape[-1]))
-    worths = []
+    known, worths = examination.known(mode), []
     for number, some in enumerate(of_item.split(at_once, dim=1)):
         sets = (some[:, :, None] < step) & mask[:, None, None]
-        worth = _worth(examination, mode, sets.flatten(1, 2), Known(), draw=number if mode == DRAW else None)
+        worth = _worth(examination, mode, sets.flatten(1, 2), known.apart(), draw=number if mode == DRAW else None)
         worths.append(worth.unflatten(1, sets.shape[1:3]))
     worth = torch.cat(worths, dim=1)
     gain = worth.diff(dim=-1).gather(-1, of_item)

@@ -1,10 +1,12 @@
 """Compute a packed study on a machine with a GPU, several cells side by side on the one card.
 
 python scripts/gpu_study.py .carry OUT STUDY[,STUDY …] [options of 'attentest study run' …]
-Findings come out as OUT/runs-1.tar, runs-2.tar, … of at most 15 MiB, without the models; OUT/about.json says how long
-it took and how much of the card's memory was used. When the time is up (GPU_SECONDS), what is done comes out; a later
-call on the same machine with the same pack goes on from there, and brings only what is new, or did not fit before:
-about.json says how many files are left ("left").
+A study may name its corpora, as in mohankumar_2020:sst+20news. What a paper's claims need of its runs comes out
+first, as OUT/kept-PAPER.zip (attentest claims PAPER --from); then findings, the smallest first, as OUT/runs-1.tar,
+runs-2.tar, … of at most 15 MiB, without the models; OUT/about.json says how long it took and how much of the card's
+memory was used. When the time is up (GPU_SECONDS), what is done comes out; a later call on the same machine with the
+same pack goes on from there, and brings only what is new, or did not fit before: about.json says how many files are
+left ("left").
 """
 
 from __future__ import annotations
@@ -24,17 +26,16 @@ from pathlib import Path
 LARGEST = 15 * 2**20
 #: Bundles of one call: 60 MiB come back.
 BUNDLES = 4
-#: Seconds kept at the end for packing.
-RESERVE = 25
+#: Seconds kept at the end for packing, and for keeping what claims need.
+RESERVE = 75
 CHECKPOINT = "checkpoint"
 LEFT_BEHIND = (".safetensors", ".u64", ".lock", ".part", "vocabulary.json")
 
 
 def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: float) -> int:
     """Unpack, compute, pack."""
-    scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "attentest-gpu"
+    scratch = unpacked(pack / "data.tar.xz", Path(os.environ.get("TMPDIR", "/tmp")) / "attentest-gpu")
     runs = scratch / "runs"
-    unpack(pack / "data.tar.xz", scratch)
     path = os.pathsep.join(str(Path(part).resolve()) for part in ("src", pack / "site"))
     environment = {**os.environ, "PYTHONPATH": path, "ATTENTEST_DATA": str(scratch / "data"), "OMP_NUM_THREADS": "1"}
     environment |= shared_card(scratch)
@@ -42,7 +43,9 @@ def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: f
     started = time.monotonic()
     memory, codes = Memory(), {}
     for study in studies:
-        command = [sys.executable, "-m", "attentest", "study", "run", study, "--device", "cuda", "--runs", str(runs)]
+        name, _, corpora = study.partition(":")
+        command = [sys.executable, "-m", "attentest", "study", "run", name, "--device", "cuda", "--runs", str(runs)]
+        command += [part for corpus in corpora.split("+") if corpus for part in ("--corpus", corpus)]
         child = subprocess.Popen([*command, *options], env=environment)
         left = limit - RESERVE - (time.monotonic() - started)
         try:
@@ -52,6 +55,7 @@ def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: f
             break
     seconds = time.monotonic() - started
     give_up_card(environment)
+    kept(runs, out, environment)
     bundles, left_files = packed(runs, out, scratch / "brought.json")
     about = {
         "options": options,
@@ -68,17 +72,18 @@ def main(pack: Path, out: Path, studies: list[str], options: list[str], limit: f
     return max((abs(code) for code in codes.values()), default=0)
 
 
-def unpack(archive: Path, scratch: Path) -> None:
-    """Corpora and vectors into the scratch folder; if it has them already, its runs are kept."""
-    mark, digest = scratch / "pack.sha256", hashlib.sha256(archive.read_bytes()).hexdigest()
-    if mark.is_file() and mark.read_text() == digest:
-        return
-    shutil.rmtree(scratch, ignore_errors=True)
+def unpacked(archive: Path, scratch: Path) -> Path:
+    """The pack's own folder, with its corpora and vectors; if it is there already, its runs are kept."""
+    folder = scratch / hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
+    if folder.is_dir():
+        return folder
+    begun = scratch / "begun"
+    shutil.rmtree(begun, ignore_errors=True)
     with tarfile.open(archive) as packed_data:
-        packed_data.extractall(scratch, filter="data")
-    for weights in scratch.glob("data/models/*/model.safetensors"):
+        packed_data.extractall(begun, filter="data")
+    for weights in begun.glob("data/models/*/model.safetensors"):
         in_full(weights)
-    mark.write_text(digest)
+    return begun.rename(folder)
 
 
 def in_full(path: Path) -> None:
@@ -141,15 +146,28 @@ class Memory(threading.Thread):
             time.sleep(1)
 
 
+def kept(runs: Path, out: Path, environment: dict[str, str]) -> None:
+    """What the claims of every paper need of its runs: a hundredth of all findings, in case these do not all fit."""
+    for paper in sorted({json.loads(file.read_text())["paper"] for file in runs.glob("studies/*.json")} - {None, ""}):
+        archive = out / f"kept-{paper}.zip"
+        command = [sys.executable, "-m", "attentest", "claims", paper, "--runs", str(runs), "--keep", str(archive)]
+        try:
+            subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True, timeout=RESERVE / 2)
+        except subprocess.SubprocessError as reason:
+            print(f"nothing kept of {paper}: {reason}", file=sys.stderr)
+        if archive.is_file() and archive.stat().st_size > LARGEST:
+            archive.unlink()
+
+
 def packed(runs: Path, out: Path, brought: Path) -> tuple[int, int]:
-    """Every file of a run but its model that was not brought yet, the study's record first: bundles, and files left."""
+    """Every file of a run but its model that was not brought yet: the study's record first, then the smallest."""
     before = json.loads(brought.read_text()) if brought.is_file() else {}
     found = [file for file in runs.rglob("*") if file.is_file() and file.parent.name != CHECKPOINT]
-    kept = {str(file.relative_to(runs)): file for file in found if not file.name.endswith(LEFT_BEHIND)}
-    times = {name: file.stat().st_mtime_ns for name, file in kept.items()}
-    new = [name for name in kept if before.get(name) != times[name]]
-    files = [kept[name] for name in sorted(new, key=lambda name: (kept[name].parent.name != "studies", name))]
-    bundles, count = bundled(files, runs, out, "runs", most=BUNDLES)
+    whole = {str(file.relative_to(runs)): file for file in found if not file.name.endswith(LEFT_BEHIND)}
+    times = {name: file.stat().st_mtime_ns for name, file in whole.items()}
+    new = [file for name, file in whole.items() if before.get(name) != times[name]]
+    files = sorted(new, key=lambda file: (file.parent.name != "studies", file.stat().st_size, str(file)))
+    bundles, count = bundled(files, runs, out, "runs", most=BUNDLES - len(list(out.glob("kept-*.zip"))))
     names = [str(file.relative_to(runs)) for file in files[:count]]
     brought.write_text(json.dumps(before | {name: times[name] for name in names}))
     return bundles, len(files) - count

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -59,3 +61,51 @@ def test_what_does_not_fit_is_brought_by_the_next_call(
     assert everything == {f"run-{n:02}/findings/uniform.parquet" for n in range(20)} | {"studies/one.json"}
     assert not any((first - {"studies/one.json"}) & names for _, _, names in calls)
     assert call(4)[:2] == (0, 0)
+
+
+def test_the_smallest_files_come_first_so_that_most_runs_have_what_is_read_of_them(
+    study: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "LARGEST", 50_000)
+    monkeypatch.setattr(study, "BUNDLES", 1)
+    for run, size in (("a", 40_000), ("b", 100), ("c", 100)):
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        (tmp_path / "runs" / run / "large.parquet").write_bytes(bytes(size))
+    (tmp_path / "out").mkdir()
+    assert study.packed(tmp_path / "runs", tmp_path / "out", tmp_path / "brought.json") == (1, 1)
+    with tarfile.open(tmp_path / "out" / "runs-1.tar") as archive:
+        assert archive.getnames() == ["b/large.parquet", "c/large.parquet"]
+
+
+def test_what_claims_need_is_kept_of_every_paper_and_of_nothing_else(
+    study: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "studies").mkdir()
+    for name, paper in (("one", "mohankumar_2020"), ("again", "mohankumar_2020"), ("other", None), ("bad", "nobody")):
+        (tmp_path / "studies" / f"{name}.json").write_text(json.dumps({"paper": paper}))
+    asked = []
+
+    def conduct(command: list[str], **_: object) -> None:
+        asked.append(command[command.index("claims") + 1])
+        if asked[-1] == "nobody":
+            raise subprocess.CalledProcessError(2, command)
+
+    monkeypatch.setattr(study.subprocess, "run", conduct)
+    study.kept(tmp_path, tmp_path, {})
+    assert asked == ["mohankumar_2020", "nobody"]
+    assert "nothing kept of nobody" in capsys.readouterr().err
+
+
+def test_packs_that_take_turns_on_a_machine_keep_their_runs(study: ModuleType, tmp_path: Path) -> None:
+    packs = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+        packs.append(tmp_path / f"{name}.tar.xz")
+        with tarfile.open(packs[-1], "w:xz") as archive:
+            archive.add(tmp_path / name, arcname="data")
+    first = study.unpacked(packs[0], tmp_path / "scratch")
+    (first / "runs").mkdir()
+    assert (study.unpacked(packs[1], tmp_path / "scratch") / "data" / "file").read_text() == "two"
+    assert study.unpacked(packs[0], tmp_path / "scratch") == first
+    assert (first / "runs").is_dir()

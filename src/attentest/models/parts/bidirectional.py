@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.encoder import EncoderNetwork
+from attentest.models.parts.fused import lstm as fused
 from attentest.models.products import linear
 
 __all__ = ["BidirectionalNetwork", "Passage", "reversal"]
@@ -45,9 +46,13 @@ class BidirectionalNetwork(EncoderNetwork):
     def forward(self, embeddings: Tensor, lengths: Tensor, start: tuple[Ended, Ended] | None = None) -> Tensor:
         """Both directions, side by side; each begins at zero, or where another text's ended."""
         flip = reversal(lengths, embeddings.shape[1])[..., None]
-        first, second = (None, None) if start is None else start
-        before, _ = self.rightward(embeddings, first)
-        after, _ = self.leftward(embeddings.gather(1, flip.expand_as(embeddings)), second)
+        backward = embeddings.gather(1, flip.expand_as(embeddings))
+        if start is None and fused.suits(self.rightward, embeddings):
+            before, after = fused.states((self.rightward, self.leftward), (embeddings, backward))
+        else:
+            first, second = (None, None) if start is None else start
+            before, _ = self.rightward(embeddings, first)
+            after, _ = self.leftward(backward, second)
         return torch.cat([before, after.gather(1, flip.expand_as(after))], dim=-1)
 
     def ended(self, embeddings: Tensor, lengths: Tensor) -> tuple[Ended, Ended]:

@@ -14,6 +14,7 @@ from attentest.errors import InputError
 from attentest.models.networks.signals import AnySignal
 from attentest.models.parts.bidirectional import BidirectionalNetwork, Passage
 from attentest.models.parts.encoder import Encoder, EncoderNetwork
+from attentest.models.parts.fused import lstm as fused
 from attentest.models.parts.stacked import SKIPS, SkipNetwork, StackedNetwork
 from attentest.models.products import linear
 from attentest.parameters import Within
@@ -114,6 +115,8 @@ class LSTMNetwork(EncoderNetwork):
 
     def forward(self, embeddings: Tensor, lengths: Tensor) -> Tensor:
         """What stands behind the end is read last, and changes nothing before it."""
+        if fused.suits(self.rightward, embeddings):
+            return fused.states((self.rightward,), (embeddings,))[0]
         states: Tensor = self.rightward(embeddings)[0]
         return states
 

@@ -1,0 +1,1 @@
+"""Speed on a GPU, side by side."""

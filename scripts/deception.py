@@ -213,6 +213,11 @@ def _label(row: Row) -> str:
     return f"{row['corpus'].removeprefix('deceptive_')}, {encoder}: {row['kind']}"
 
 
+def _in_table(row: Row) -> Row:
+    """As the table holds it, so that the page's means stay what they are when its runs are no longer at hand."""
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
+
+
 def main() -> None:
     """Write the table, the picture and the page's tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -220,7 +225,7 @@ def main() -> None:
     target = PAPERS["pruthi_2020"].folder / "twins.csv"
     roots = parser.parse_args().runs
     models = together(known(target), finished(roots))
-    rows = with_twins(models).records()
+    rows = [_in_table(row) for row in with_twins(models).records()]
     with replacing(target) as path, path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
         table.writeheader()

@@ -101,9 +101,11 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
     assert f"*no* of none of {len(honest)} honest twins" in text
     assert not any(row["answer_reason"] == "no" for row in honest)
     told = Counter(row["answer_reason"] for row in honest)
-    assert f"*yes* of {told['yes']}, and *cannot say* of {told['cannot say']}" in text
+    counted = (told[answer] for answer in ("yes", "with care", "cannot say"))
+    assert "*yes* of {}, *with care* of {}, and *cannot say* of {}".format(*counted) in text
     missed = Counter(row["answer_reason"] for row in deceptive)
-    assert (missed["with care"], missed["cannot say"], missed["yes"]) == (1, 3, 0)
+    assert (missed["with care"], missed["cannot say"], missed["yes"]) == (1, 1, 0)
+    assert "*with care* of one, a miss, and *cannot say* of one" in text
     trained_here = [row for row in rows if row["encoder"] != MINILM]
     alone = [row for row in trained_here if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
     assert not any(row["kind"] == "deceptive" for row in alone)
@@ -134,16 +136,31 @@ def test_what_the_page_says_of_generation_is_what_came_out(rows):
     )
 
 
+def test_what_the_page_says_of_minilm_on_pronouns_is_what_came_out(rows):
+    page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
+    twins, asked = of_minilm(rows, "deceptive_pronoun")
+    assert {row["kind"] for row in twins.values()} == {"honest"}
+    assert "no" not in {row["answer_reason"] for row in twins.values()}
+    deceptive = sum(row["kind"] == "deceptive" for row in asked)
+    assert f"A fine-tuned MiniLM does the same ({deceptive} of 20 models)" in page
+    assert f"all 20 are deceptive. {deceptive} are; the other keeps" in page
+    no = sum(row["answer_reason"] == "no" for row in asked)
+    assert f"at least 18 of the 20 models that were asked to hide the pronouns ({no})" in page
+    unsaid = Counter(row["kind"] for row in (*twins.values(), *asked) if row["answer_reason"] == "cannot say")
+    assert unsaid == {"deceptive": 1, "honest": 1}
+    (other,) = (row for row in asked if row["kind"] == "neither")
+    assert other["answer_reason"] == "no"
+    assert f"keeps {100 * float(other['mass']):.1f} % of its attention on pronouns" in page
+
+
 def test_what_the_page_says_of_minilm_on_sst_wiki_is_what_came_out(rows):
     page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
-    some = [row for row in rows if (row["corpus"], row["encoder"]) == ("deceptive_sst_wiki", MINILM)]
-    twins = {row["seed"]: row for row in some if row["weight"] == "0.0"}
-    asked = [row for row in some if row["weight"] != "0.0"]
-    assert (len(twins), len(asked)) == (5, 20)
-    assert {(row["kind"], row["answer_reason"]) for row in twins.values()} == {("honest", "yes")}
+    twins, asked = of_minilm(rows, "deceptive_sst_wiki")
+    assert {row["kind"] for row in twins.values()} == {"honest"}
+    assert Counter(row["answer_reason"] for row in twins.values()) == {"yes": 3, "cannot say": 2}
     assert {row["answer_reason"] for row in asked} == {"no"}
-    hidden = sum(row["kind"] == "deceptive" for row in asked)
-    assert f"{hidden} of 20 such models hide the whole review" in page
+    assert {row["kind"] for row in asked} == {"deceptive"}
+    assert "all 20 such models hide the whole review" in page
     assert f"their twins give {100 * mean(twins.values(), 'mass'):.1f} %" in page
     assert f"(at most {100 * max(float(row['mass']) for row in asked):.1f} % it is)" in page
     lost = [
@@ -151,9 +168,15 @@ def test_what_the_page_says_of_minilm_on_sst_wiki_is_what_came_out(rows):
         for weights in (("0.1", "1.0"), ("0.1",), ("1.0",))
     ]
     assert "({:.1f} on average: {:.1f} at λ = .1, {:.1f} at λ = 1)".format(*lost) in page
-    less = [100 * (float(twins[r["seed"]]["followed"]) - float(r["followed"])) for r in asked if r["kind"] == "neither"]
-    assert len(less) == 3
-    assert f"{min(less):.0f} to {max(less):.0f} points less often" in page
+
+
+def of_minilm(rows, corpus: str):
+    """Its twins by their seeds, and the models that were asked to hide words."""
+    some = [row for row in rows if (row["corpus"], row["encoder"]) == (corpus, MINILM)]
+    twins = {row["seed"]: row for row in some if row["weight"] == "0.0"}
+    asked = [row for row in some if row["weight"] != "0.0"]
+    assert (len(twins), len(asked)) == (5, 20)
+    return twins, asked
 
 
 def test_what_the_page_says_of_translation_is_what_came_out(rows):

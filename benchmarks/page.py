@@ -77,6 +77,22 @@ def scale() -> str:
     return "\n".join(lines)
 
 
+def gpu() -> str:
+    """A training step of the LSTM kernel beside the library's, by the number of processes."""
+    rows = kept("speed-gpu")["rows"]
+    lines = ["| processes | library, ms a step | ours | library, ms a step of all together | ours | times faster |"]
+    lines.append("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    for count in sorted({row["processes"] for row in rows}):
+        theirs, ours = (
+            next(row for row in rows if (row["processes"], row["kernel"]) == (count, kernel))
+            for kernel in ("library", "ours")
+        )
+        together = [row["ms_a_step_together"] for row in (theirs, ours)]
+        numbers = [theirs["ms_a_step"], ours["ms_a_step"], *together, together[0] / together[1]]
+        lines.append(f"| {count} | " + " | ".join(f"{number:.{1 if number >= 1 else 2}f}" for number in numbers) + " |")
+    return "\n".join(lines)
+
+
 def million() -> str:
     """What a million texts like those measured would take, piece by piece, on one core."""
     speed, curves = kept("speed"), kept("scale")["rows"]
@@ -109,6 +125,7 @@ def sections() -> dict[str, str]:
         "speed": table_of(kept("speed")),
         "aims": aims(),
         "scale": scale(),
+        "gpu": gpu(),
         "million": million(),
         "install": install(),
     }

@@ -38,6 +38,7 @@ ALONE = ("places_right", "length_right", "majority_right", "places_gain")
 BETTER = {"sufficiency": -1, "auprc": 1}
 BESIDE = ("random", "first_words")
 FULL = "none"
+NEXT_TO_NOTHING = 0.05
 #: Of both corpora.
 CLASSES = ("negative", "positive")
 NAMES = {
@@ -61,6 +62,8 @@ def runs_of(root: Path) -> dict[Key, list[Seed]]:
     """Finished runs by corpus, model and what selects; the full models once more beside what selects of them."""
     found: dict[Key, dict[int, Seed]] = defaultdict(dict)
     for folder in runs_in(root):
+        if folder.record["fields"]["corpus"]["name"] not in NAMES:
+            continue
         correct, selection = (_findings(folder, challenge) for challenge in ("instances", "selection"))
         if correct is None:
             continue
@@ -90,9 +93,18 @@ def _words(findings: Findings) -> list[str]:
 
 
 def sample(
-    seeds: list[Seed], of: Iterable[Findings], column: str, words: str | None, predicted: int | None = None
+    seeds: list[Seed],
+    of: Iterable[Findings],
+    column: str,
+    words: str | None,
+    predicted: int | None = None,
+    *,
+    whole: bool = False,
 ) -> Sample:
-    """One measure of every seed, text by text, or of the texts predicted to be of one class."""
+    """One measure of every seed, text by text, or of the texts predicted to be of one class.
+
+    Texts that are kept whole are not judged; their share is 1 where they are asked for too.
+    """
     tables = [findings.rows(None if words is None else {"explainer": words}) for findings in of]
     if predicted is not None:
         tables = [table.filter(pc.equal(table["predicted"], predicted)) for table in tables]
@@ -101,10 +113,50 @@ def sample(
     values = np.full((len(tables), len(rows)), np.nan)
     for line, table in zip(values, tables, strict=True):
         for row, value, why in zip(*(table[name].to_pylist() for name in ("id", column, "not_judged")), strict=True):
-            line[place[row]] = np.nan if value is None or why is not None else float(value)
+            line[place[row]] = np.nan if value is None or (why is not None and not whole) else float(value)
+    return _sample(seeds, rows, values)
+
+
+def beside_all(seeds: list[Seed], words: str) -> dict[tuple[str, str], Sample]:
+    """What is kept beside all words, text by text.
+
+    Right with what is kept less right with all; KL of the two predictions in nats, 0 where all words are kept; and of
+    texts of which next to nothing is kept, whether they are then of class 1.
+    """
+    short = _plain(words)
+    found: dict[tuple[str, str], list[dict[str, float]]] = {
+        (f"{short} − all", "accuracy"): [],
+        (short, "divergence"): [],
+        (short, "positive where under 5 % is kept"): [],
+    }
+    for seed in seeds:
+        assert seed.selection is not None
+        whole = {row["id"]: row for row in seed.correct.rows(None).to_pylist()}
+        of: list[dict[str, float]] = [{} for _ in found]
+        for row in seed.selection.rows({"explainer": words}).to_pylist():
+            name, full = row["id"], whole[row["id"]]
+            if row["not_judged"] is not None:
+                of[1][name] = 0.0
+                continue
+            before = full["probabilities"][row["predicted"]]
+            alone = before - row["sufficiency"]
+            of[0][name] = float(row["right"]) - float(full["correct"])
+            of[1][name] = before * np.log(before / alone) + (1 - before) * np.log((1 - before) / (1 - alone))
+            if row["share"] < NEXT_TO_NOTHING:
+                of[2][name] = float((row["predicted"] == 1) == row["stays"])
+        for tables, table in zip(found.values(), of, strict=True):
+            tables.append(table)
+    return {about: _of_texts(seeds, tables) for about, tables in found.items()}
+
+
+def _of_texts(seeds: list[Seed], tables: list[dict[str, float]]) -> Sample:
+    rows = sorted({row for table in tables for row in table})
+    return _sample(seeds, rows, np.array([[table.get(row, np.nan) for row in rows] for table in tables]))
+
+
+def _sample(seeds: list[Seed], rows: list[str], values: np.ndarray) -> Sample:
     judged = int(np.isfinite(values).sum())
-    numbers = tuple(seed.seed for seed in seeds)
-    return Sample(tuple(rows), numbers, means(values), judged, values.size - judged)
+    return Sample(tuple(rows), tuple(seed.seed for seed in seeds), means(values), judged, values.size - judged)
 
 
 def table(runs: dict[Key, list[Seed]]) -> Iterator[dict[str, Any]]:
@@ -135,7 +187,15 @@ def table(runs: dict[Key, list[Seed]]) -> Iterator[dict[str, Any]]:
             yield about | _row(_plain(words), column, interval(figures, f"{key} {measure}"), figures, own)
         for number, name in enumerate(CLASSES):
             figures = sample(seeds, selections, "share", first, number)
-            yield about | _row(_plain(first), f"share of {name}", interval(figures, f"{key} {name}"), figures, [])
+            row = _row(_plain(first), f"share of {name}", interval(figures, f"{key} {name}"), figures, [])
+            yield about | row | {"by_seed": "; ".join(f"{value:.3f}" for value in figures.per_seed)}
+        figures = sample(seeds, selections, "share", first, whole=True)
+        row = _row(_plain(first), "share, whole texts too", interval(figures, f"{key} whole"), figures, [])
+        yield about | row | {"by_seed": "; ".join(f"{value:.3f}" for value in figures.per_seed)}
+        if key[2] == "diffmask":
+            for (words, measure), figures in beside_all(seeds, first).items():
+                row = _row(words, measure, interval(figures, f"{key} {measure} beside all"), figures, [])
+                yield about | row | {"by_seed": "; ".join(f"{value:.3f}" for value in figures.per_seed)}
         for beside in BESIDE:
             for column in BETTER:
                 apart = difference(columns[first, column], columns[beside, column], f"{key} {column}", same_model=True)

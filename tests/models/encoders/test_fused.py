@@ -94,6 +94,8 @@ def test_what_does_not_suit_is_left_to_the_library() -> None:
     assert not fused.suits(nn.GRU(8, 64, batch_first=True).to("cuda"), x)
     assert not fused.suits(nn.LSTM(8, 193, batch_first=True).to("cuda"), x)
     assert not fused.suits(nn.LSTM(8, 32, batch_first=True).to("cuda"), x)
+    for other in ({"num_layers": 2}, {"bidirectional": True}, {"bias": False}, {"proj_size": 40}):
+        assert not fused.suits(nn.LSTM(8, 64, batch_first=True, **other).to("cuda"), x)
     with torch.no_grad():
         assert not fused.suits(one, x)
     assert not fused.suits(one.eval(), x)

@@ -36,6 +36,7 @@ def suits(lstm: nn.RNNBase, embeddings: Tensor) -> bool:
         and lstm.training
         and torch.is_grad_enabled()
         and isinstance(lstm, nn.LSTM)
+        and (lstm.num_layers, lstm.bidirectional, lstm.bias, lstm.proj_size) == (1, False, True, 0)
         and lstm.hidden_size in UNITS
         and len(embeddings) <= TEXTS
         and embeddings.numel() > 0

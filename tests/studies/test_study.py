@@ -8,6 +8,7 @@ from tests.studies.made_up_study import TEXT, made_up_study
 from attentest.errors import InputError
 from attentest.papers import PAPERS
 from attentest.papers.studies import built_in
+from attentest.studies.plan import plan
 from attentest.studies.study import read_study
 
 
@@ -54,6 +55,12 @@ def test_what_the_command_line_asks_for_holds_in_adjusted_cells_too(tmp_path):
     text = TEXT + '\n[[adjust]]\nwhere = { attention = "dot" }\nset = { limit = 30 }\n'
     study = made_up_study(tmp_path, text).narrowed(limit=9)
     assert {cell.choices["limit"] for cell in study.cells()} == {9}
+
+
+def test_a_cell_may_have_no_vectors_where_others_do(tmp_path):
+    text = TEXT.replace("[run]\n", '[run]\nvectors = "none"\n')
+    plain, none = (plan(study, tmp_path) for study in (made_up_study(tmp_path), made_up_study(tmp_path, text)))
+    assert [one.run and one.run.id for one in plain] == [one.run and one.run.id for one in none]
 
 
 BROKEN = {
@@ -136,3 +143,5 @@ def test_every_built_in_study_can_be_read(name):
     assert study.title
     assert study.about
     assert len(study.cells()) >= 2
+    vectors = {cell.choices.get("vectors", "none") for cell in study.cells()}
+    assert all(text == "none" or str(text).endswith(".npz") for text in vectors), vectors

@@ -157,7 +157,9 @@ def pack_study(
     declared = [value for value in map(CORPORA.parse, texts) if isinstance(value, Declared)]
     pack(declared, to, progress=terminal)
     for name in dict.fromkeys(str(cell.choices["vectors"]) for cell in cells if cell.choices.get("vectors")):
-        path = vectors_file(Path(name))
+        path = vectors_file(name)
+        if path is None:
+            continue
         if not path.is_file():
             raise InputError(f"No file of word vectors at {path}. Put it into vectors/ of the data folder.")
         (to / "vectors").mkdir(parents=True, exist_ok=True)
@@ -263,11 +265,7 @@ def narrowed(study: Study, part: Part) -> Study:
     for corpus in part.corpus or []:
         like = [text for text in present if text == corpus or text.partition("(")[0] == corpus]
         chosen += like or [corpus]
-    same: dict[str, Any] = {"limit": part.limit, "epochs": part.epochs}
-    if part.vectors == "none":
-        study = replace(study, run={k: v for k, v in study.run.items() if k != "vectors"})
-    else:
-        same["vectors"] = part.vectors
+    same: dict[str, Any] = {"limit": part.limit, "epochs": part.epochs, "vectors": part.vectors}
     if part.checkpoint is not None and study.run.get("fine_tune"):
         study = replace(study, run={**study.run, "fine_tune": part.checkpoint})
     return study.narrowed(corpora=tuple(chosen), seeds=part.seeds, **same)

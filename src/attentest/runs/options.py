@@ -225,7 +225,9 @@ class Options:
         check="attentest.models.parts.heads:HEADS",
     )
     embedding: int = _part(300, "Size of the word embeddings.", "N", least=1, most=65_536)
-    vectors: str | Path | None = _part(None, "Word vectors to start from: GloVe or fastText text, or .npz.", "PATH")
+    vectors: str | Path | None = _part(
+        None, "Word vectors to start from: GloVe or fastText text, or .npz; 'none' for random ones.", "PATH"
+    )
     preset: str = _training(
         "attentest",
         "Defaults of a paper or of its code: 'attentest list presets'.",

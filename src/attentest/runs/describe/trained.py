@@ -98,7 +98,7 @@ def describe_trained(options: Options) -> Run:
         loaded,
         architecture=architecture,
         training=dataclasses.replace(defaults.training_for(loaded.task, writes), **given),
-        vectors=None if options.vectors is None else vectors_file(Path(options.vectors)),
+        vectors=vectors_file(options.vectors),
         missing_vectors=defaults.missing_vectors,
         removal=_removal(options),
         terms=terms,
@@ -242,8 +242,12 @@ def _run_folder(path: Path) -> RunFolder:
     return folder
 
 
-def vectors_file(path: Path) -> Path:
-    """The file of word vectors; a bare name may also lie in ``vectors/`` of the data folder."""
+def vectors_file(given: str | Path | None) -> Path | None:
+    """The file of word vectors, or None where ``none`` are asked for; a bare name may also lie in ``vectors/`` of the
+    data folder."""
+    if given is None or str(given) == "none":
+        return None
+    path = Path(given)
     kept = data_folder() / "vectors" / path
     if path.is_file() or not kept.is_file():
         return path

@@ -17,7 +17,7 @@ from attentest.report.claims.figures import PaperFigure
 __all__ = ["figures"]
 
 FRAGILE = (
-    "Points are ours, with 95 % intervals over five seeds; open diamonds are the paper's, which prints none for the "
+    "Points are ours, with 95 % intervals over seeds; open diamonds are the paper's, which prints none for the "
     "residual model. The lower, the more of F1 goes with the trained weights."
 )
 IMITATED = (

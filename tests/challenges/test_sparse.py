@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import kendalltau
-from tests.challenges.test_pairs import WHY_NOT
+from tests.challenges.test_pairs import SHORT, WHY_NOT
 from tests.conftest import classifier, made_up_split, whole
 
 from attentest.challenges import CHALLENGES
@@ -78,7 +78,7 @@ def said(weights: np.ndarray, z: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", list(CHALLENGES))
 def test_every_challenge_answers_or_says_why_not(name, attention, classes):
     examined = examination(attention, classes)
-    challenge = CHALLENGES.parse("adversary(steps=20)" if name == "adversary" else name)
+    challenge = CHALLENGES.parse(SHORT.get(name, name))
     why_not = challenge.objection(examined.subject, has_rationale=True)
     assert why_not == WHY_NOT.get(name)
     if why_not is not None:

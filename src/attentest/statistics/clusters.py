@@ -7,6 +7,7 @@ have given, so clusters are drawn first, and then cells within each.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -51,8 +52,9 @@ def _cells(clusters: tuple[str, ...], cells: tuple[str, ...]) -> Cells:
 
 def cell_weights(cells: np.ndarray) -> np.ndarray:
     """Weights under which every cell counts alike, whatever the number of its instances."""
-    _, of, sizes = np.unique(cells, return_inverse=True, return_counts=True)
-    return np.asarray(1 / sizes[of])
+    names = cells.tolist()
+    sizes = Counter(names)
+    return 1 / np.array([sizes[name] for name in names], dtype=np.float64)
 
 
 def weighted_auroc(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:

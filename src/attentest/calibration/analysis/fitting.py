@@ -113,10 +113,10 @@ def _mark(reached: np.ndarray, own: np.ndarray, others: np.ndarray, cells: np.nd
 
 
 def _reaching(reached: np.ndarray, cells: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """The share that reaches each mark."""
+    """The share that reaches each mark, of marks that rise."""
     weights = cell_weights(cells)
-    share: np.ndarray = weights @ (reached[:, None] >= grid) / weights.sum()
-    return share
+    passed = np.bincount(np.searchsorted(grid, reached, side="right"), weights, len(grid) + 1)
+    return np.asarray(passed[::-1].cumsum()[-2::-1] / weights.sum())
 
 
 def held_out(

@@ -284,12 +284,10 @@ def _along_dials(table: Table, measure: str, truth: str) -> Iterator[tuple[str, 
     values, known = test_of(measure)[1] * table.column(measure), table.truth(truth)
     if not test_of(measure)[1]:
         values = table.column(measure)
-    keys = table.frame[["family", "mechanism", "world", "dial"]].fillna("").astype(str).agg("\n".join, axis=1)
-    for key in sorted(set(keys)):
-        _, mechanism, world, dial = key.split("\n")
-        inside = np.asarray(keys == key) & np.isfinite(values) & np.isfinite(known)
-        steps = len(np.unique(known[inside]))
-        if dial and steps >= STEPS and np.ptp(known[inside]) >= REACH:
+    there = np.isfinite(values) & np.isfinite(known)
+    for mechanism, world, rows in table.dials:
+        inside = rows[there[rows]]
+        if len(np.unique(known[inside])) >= STEPS and np.ptp(known[inside]) >= REACH:
             found = spearman(values[inside], known[inside])
             # A measure that does not move along the dial follows nothing.
             yield mechanism, world, 0.0 if math.isnan(found) else found

@@ -74,6 +74,15 @@ class Table:
         return np.array([world.partition("(")[0] for world in self.names("world")], dtype=object)
 
     @cached_property
+    def dials(self) -> tuple[tuple[str, str, np.ndarray], ...]:
+        """The mechanism and world of every dial of a family, and the rows of its members."""
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row, key in enumerate(zip(*map(self.names, ("family", "mechanism", "world", "dial")), strict=True)):
+            rows.setdefault(key, []).append(row)
+        order = sorted((key for key in rows if key[-1]), key="\n".join)
+        return tuple((key[1], key[2], np.array(rows[key])) for key in order)
+
+    @cached_property
     def able(self) -> np.ndarray:
         """Which members have learnt their task: better than one class always, by an exact test; or have none."""
         chance = self.column("most_frequent")

@@ -83,9 +83,10 @@ def combined_answers(table: Table, use: str, measures: tuple[str, ...]) -> tuple
     tests = np.stack([test_of(name)[1] * table.column(name) for name in measures], axis=1)[rows]
     blank = Evidence(np.full((int(rows.sum()), 1, 2), np.nan), truth[rows], *_places(table, rows))
     said = np.full(len(blank), "cannot say", dtype=object)
+    fits: dict[frozenset[str], Monotone] = {}
     for mechanism in sorted(set(blank.mechanism.tolist())):
         inside = blank.mechanism == mechanism
-        model, marks = _fitted(tests[~inside], blank[~inside])
+        model, marks = _fitted(tests[~inside], blank[~inside], fits)
         said[inside] = _with(blank[inside], model.chance(tests[inside])).answers(marks)
     return blank, said
 
@@ -94,11 +95,15 @@ def _places(table: Table, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return table.names("mechanism")[rows], table.names("world")[rows]
 
 
-def _fitted(tests: np.ndarray, members: Evidence) -> tuple[Monotone, Marks]:
+def _fitted(tests: np.ndarray, members: Evidence, fits: dict[frozenset[str], Monotone]) -> tuple[Monotone, Marks]:
+    """The fit of these members and its marks; fits without two mechanisms serve whichever was left out first."""
     chances = np.full(len(members), np.nan)
-    for mechanism in sorted(set(members.mechanism.tolist())):
-        inside = members.mechanism == mechanism
-        chances[inside] = _model(tests[~inside], members[~inside]).chance(tests[inside])
+    mechanisms = set(members.mechanism.tolist())
+    for mechanism in sorted(mechanisms):
+        inside, left = members.mechanism == mechanism, frozenset(mechanisms - {mechanism})
+        if left not in fits:
+            fits[left] = _model(tests[~inside], members[~inside])
+        chances[inside] = fits[left].chance(tests[inside])
     return _model(tests, members), fit_marks(_with(members, chances), GRID)
 
 

@@ -63,7 +63,9 @@ class Definition:
     @cache  # noqa: B019
     def text(self) -> str:
         """A hash of the syntax tree without docstrings, the same in every version of Python that reads it."""
-        return hashlib.sha256("".join(_written(self.statement)).encode()).hexdigest()
+        written: list[str] = []
+        _write(self.statement, written)
+        return hashlib.sha256("".join(written).encode()).hexdigest()
 
     @cache  # noqa: B019
     def uses(self) -> tuple[tuple[str, Definition], ...]:
@@ -211,7 +213,7 @@ def _defined(statement: ast.AST) -> Iterator[str]:
 def _imports(node: ast.AST, module: str) -> dict[str, tuple[str, list[str]]]:
     """What the names imported anywhere in a statement stand for; those for type checkers are left out."""
     found: dict[str, tuple[str, list[str]]] = {}
-    if _for_type_checkers(node):
+    if isinstance(node, ast.expr) or _for_type_checkers(node):  # no expression imports
         return found
     if isinstance(node, ast.Import):
         for alias in node.names:
@@ -246,25 +248,26 @@ def _names(node: ast.AST) -> Iterator[tuple[str, ...]]:
         yield from _names(child)
 
 
-def _written(node: object) -> Iterator[str]:
+def _write(node: object, written: list[str]) -> None:
+    """Add a syntax tree to what is written."""
     if isinstance(node, ast.AST):
-        yield f"{type(node).__name__}("
+        written.append(f"{type(node).__name__}(")
         for name, value in ast.iter_fields(node):
             if name in ("ctx", "kind", "type_comment") or value is None or value == []:
                 continue
             if name == "body" and isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 value = _without_what_does_nothing(value)  # noqa: PLW2901
-            yield f"{name}="
-            yield from _written(value)
-        yield ")"
+            written.append(f"{name}=")
+            _write(value, written)
+        written.append(")")
     elif isinstance(node, list):
-        yield "["
+        written.append("[")
         for item in node:
-            yield from _written(item)
-            yield ","
-        yield "]"
+            _write(item, written)
+            written.append(",")
+        written.append("]")
     else:
-        yield repr(node)
+        written.append(repr(node))
 
 
 def _without_what_does_nothing(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from importlib import resources
+from types import CodeType
 from typing import Any
 
 import jinja2
+from jinja2.bccache import Bucket
 
 from attentest.presentation.text import visible
 
 __all__ = ["environment"]
+
+
+class _Compiled(jinja2.BytecodeCache):
+    """Templates are compiled once for all pages of a process, whatever names each of them may use."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[str, CodeType | None]] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """What was compiled of the same text."""
+        checksum, code = self._kept.get(bucket.key, ("", None))
+        bucket.code = code if checksum == bucket.checksum else None
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        self._kept[bucket.key] = bucket.checksum, bucket.code
+
+
+_COMPILED = _Compiled()
 
 
 def environment(**known: Any) -> jinja2.Environment:
@@ -23,6 +44,7 @@ def environment(**known: Any) -> jinja2.Environment:
         finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_COMPILED,
     )
     made.globals |= known
     return made

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +49,26 @@ def python(site: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def reference(site: Path) -> dict[str, Any]:
+    """The pages of the reference, the columns, and the last corpus, explainer and challenge, as there described."""
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(ROOT / "docs")!r})
+import reference_pages
+from attentest.catalogue.entries import catalogue
+from attentest.challenges import PRESENTATIONS
+last = {{kind: catalogue(kind)[-1] for kind in ("corpora", "explainers", "challenges")}}
+entries = {{kind: {{key: entry[key] for key in ("name", "about", "words")}} for kind, entry in last.items()}}
+print(json.dumps({{
+    "pages": reference_pages.pages(), "columns": reference_pages.columns(), "entries": entries,
+    "presented": PRESENTATIONS["uniform"].challenge,
+}}))
+"""
+    found: dict[str, Any] = json.loads(python(site, "-c", code))
+    return found
+
+
 def test_an_audit_shows_its_line_figure_and_section_and_the_line_decides_nothing(site: Path) -> None:
     code = """
 import attentest
@@ -73,26 +95,18 @@ print(done.report)
     assert "embedding norm" in page
 
 
-def test_the_lists_and_the_reference_have_all_of_it(site: Path) -> None:
-    code = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "docs")!r})
-import reference_pages
-from attentest.catalogue.entries import catalogue
-from attentest.challenges import PRESENTATIONS
-pages = reference_pages.pages()
-for kind, name in (("corpora", "pets"), ("explainers", "embedding_norm"), ("challenges", "half_uniform")):
-    page, entry = pages[f"{{kind}}.md"].partition(f"## {{name}}\\n")[2], catalogue(kind)[-1]
-    told = all(text and text in page for text in (entry["about"], *entry["words"].values()))
-    print(entry["name"], told, *entry["words"])
-columns = reference_pages.columns()
-print("## half_uniform\\n\\nOne row per text." in columns, "| `moved` | double |" in columns)
-print(PRESENTATIONS["uniform"].challenge)
-"""
-    assert python(site, "-c", code).splitlines() == [
-        *("pets True train dev test seed", "embedding_norm True order", "half_uniform True share", "True True"),
-        "uniform",  # a name of ours stays ours
-    ]
+def test_the_lists_and_the_reference_have_all_of_it(site: Path, reference: dict[str, Any]) -> None:
+    for kind, name, words in (
+        ("corpora", "pets", ["train", "dev", "test", "seed"]),
+        ("explainers", "embedding_norm", ["order"]),
+        ("challenges", "half_uniform", ["share"]),
+    ):
+        page, entry = reference["pages"][f"{kind}.md"].partition(f"## {name}\n")[2], reference["entries"][kind]
+        assert (entry["name"], list(entry["words"])) == (name, words)
+        assert all(text and text in page for text in (entry["about"], *entry["words"].values()))
+    assert "## half_uniform\n\nOne row per text." in reference["columns"]
+    assert "| `moved` | double |" in reference["columns"]
+    assert reference["presented"] == "uniform"  # a name of ours stays ours
     assert "half_uniform" in python(site, "-m", "attentest", "list", "challenges")
 
 
@@ -110,7 +124,7 @@ print(study.record["design"], items[0].shown.question, min(len(i.shown.panels[0]
     assert "howl" in python(site, "-m", "attentest", "list", "designs")
 
 
-def test_its_paper_is_run_compared_listed_and_documented(site: Path) -> None:
+def test_its_paper_is_run_compared_listed_and_documented(site: Path, reference: dict[str, Any]) -> None:
     run = ("-m", "attentest")
     assert "2 of 2 have findings" in python(site, *run, "study", "run", "barks_2024", "--runs", "r") + python(
         site, *run, "study", "ls", "--runs", "r"
@@ -122,10 +136,4 @@ def test_its_paper_is_run_compared_listed_and_documented(site: Path) -> None:
     assert "figure,barks_2024,Table 1,Pets,average,additive,accuracy" in (site / "claims.csv").read_text("utf-8")
     assert "What Attends to a Bark (Doe 2024, PetNLP)" in python(site, *run, "claims")
     assert "What Attends to a Bark" in python(site, *run, "list", "papers")
-    code = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "docs")!r})
-import reference_pages
-print(reference_pages.pages()["paper-barks_2024.md"])
-"""
-    assert "barks_2024/page.md" in python(site, "-c", code)
+    assert "barks_2024/page.md" in reference["pages"]["paper-barks_2024.md"]

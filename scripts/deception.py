@@ -27,6 +27,11 @@ from attentest.store.summary import estimate
 
 IMAGE = Path(__file__).parent.parent / "docs" / "images" / "pruthi-twins.svg"
 ANSWERS = ("no", "with care", "yes", "cannot say")
+USES = {
+    "reason": "Say which words mattered",
+    "check": "Check where the model looks",
+    "one": "Give it as the one reason",
+}
 #: Against attention, in doubt, for it; nothing can be said.
 SHADES = ("#c0392b", "#e69f00", "#2a7ab9", "#b8b8b8")
 #: How the table of the paper's figures calls corpora and models.
@@ -101,6 +106,17 @@ def confusion(rows: list[Row]) -> list[str]:
     for (corpus, encoder, kind), answers in sorted(counts.items(), key=lambda one: (not one[0][1], one[0])):
         cells = (str(answers[answer]) for answer in ANSWERS)
         lines.append(f"| {corpus} | {encoder} | {kind} | {answers.total()} | {' | '.join(cells)} |")
+    return lines
+
+
+def uses(rows: list[Row]) -> list[str]:
+    """What the verdict says of deceptive models and of honest twins, by the use of attention that it answers."""
+    lines = [f"| use | kind | models | {' | '.join(ANSWERS)} |", "| --- | --- |" + " ---: |" * 5]
+    for use, asked in USES.items():
+        for kind in ("deceptive", "honest"):
+            answers = Counter(row[f"answer_{use}"] for row in rows if row["kind"] == kind)
+            cells = (str(answers[answer]) for answer in ANSWERS)
+            lines.append(f"| {asked} | {kind} | {answers.total()} | {' | '.join(cells)} |")
     return lines
 
 
@@ -236,7 +252,7 @@ def main() -> None:
     write_text(IMAGE, picture(rows))
     page = target.with_name("page.md")
     text = page.read_text("utf-8")
-    tables = {"means": means(rows), "confusion": confusion(rows), "translation": translation(rows)}
+    tables = {"means": means(rows), "confusion": confusion(rows), "uses": uses(rows), "translation": translation(rows)}
     tables["uniform"] = uniform(target.with_name("uniform.csv"), roots)
     for name, lines in tables.items():
         before, mark, rest = text.partition(f"<!-- {name} -->\n")

@@ -30,7 +30,7 @@ from attentest.explainers.perturbation.leave_one_out import LeaveOneOut
 from attentest.explainers.shared import Shared
 from attentest.explainers.trained.diffmask import DiffMask
 from attentest.explainers.trained.gates import with_kept_gates
-from attentest.models.capabilities import Generates
+from attentest.models.capabilities import Generates, Selects
 from attentest.models.subject import Reading, Subject
 from attentest.registry import text_of
 from attentest.report.explanations.explanation import Explanation, Pairs, Scored
@@ -89,7 +89,7 @@ def explain(
     loaded = load_for(texts, seconds, str(model), Path(runs), tokenizer, target)
     if isinstance(loaded.model, Generates):
         raise NotApplicable("This run's model writes texts: use explain_translation, which takes one text.")
-    chosen = given or tuple(map(EXPLAINERS.parse, OF_CHECKPOINTS if loaded.is_checkpoint else METHODS))
+    chosen = given or tuple(map(EXPLAINERS.parse, _methods(loaded)))
     wanted = loaded.index_of(target)
     cut = loaded.cut(texts, tokenizer)
     asked = loaded.seconds(texts, seconds, tokenizer)
@@ -101,6 +101,13 @@ def explain(
     with reproducibly():
         found = _explained(loaded, texts, cut, asked, chosen, paired, wanted, strict=methods is not None)
     return found[0] if isinstance(text, str) else found
+
+
+def _methods(loaded: Loaded) -> tuple[str, ...]:
+    """What a text is explained with: of a model that selects its words, with the selection first."""
+    if loaded.is_checkpoint:
+        return OF_CHECKPOINTS
+    return ("selection", *METHODS) if isinstance(loaded.model, Selects) else METHODS
 
 
 def explain_translation(

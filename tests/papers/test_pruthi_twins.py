@@ -28,7 +28,7 @@ def tables() -> dict[str, list[list[str]]]:
     head = ""
     for line in (FOLDER / "page.md").read_text("utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith(("| corpus", "| λ")):
+        if line.startswith(("| corpus", "| λ", "| use ")):
             head = cells[2]
         elif line.startswith("|") and "---" not in line:
             found[head].append(cells)
@@ -57,6 +57,16 @@ def test_the_confusion_table_counts_every_model_once(rows, tables):
     shown = {tuple(cells[:3]): [int(cell) for cell in cells[3:]] for cells in tables["kind"]}
     assert shown == {key: [found.total(), *(found[a] for a in ANSWERS)] for key, found in counts.items()}
     assert sum(shown["**all**", "", kind][0] for kind in ("deceptive", "honest", "neither")) == len(rows)
+
+
+def test_all_three_uses_are_counted(rows, tables):
+    for _, kind, models, *counts in tables["models"]:
+        some = [row for row in rows if row["kind"] == kind]
+        assert int(models) == len(some) == sum(map(int, counts))
+    shown = {tuple(cells[:2]): cells[3:] for cells in tables["models"]}
+    check = Counter(row["answer_check"] for row in rows if row["kind"] == "deceptive")
+    assert shown["Check where the model looks", "deceptive"] == [str(check[answer]) for answer in ANSWERS]
+    assert f"*yes* of {check['yes']} of the 49" in " ".join((FOLDER / "page.md").read_text("utf-8").split())
 
 
 def test_means_are_those_of_the_models(rows, tables):

@@ -138,3 +138,12 @@ def test_removal_is_for_classifiers() -> None:
 def test_a_thorough_audit_adds_to_the_usual_challenges() -> None:
     usual = (THOROUGHLY.get(name, name) for name in DEFAULT)
     assert Questions.of(Options(thorough=True)).texts == (*usual, *THOROUGH)
+
+
+def test_a_model_that_selects_is_asked_about_its_selection_unasked() -> None:
+    run = describe_run(selector="hardkuma", encoder="bilstm(hidden=4)", embedding=6, limit=2)
+    named = {challenge.name: challenge for challenge in run.challenges}
+    assert {*DEFAULT, "selection"} <= set(named)
+    assert named["instances"].explained_by[0] == "selection"
+    plain = describe_run(encoder="bilstm(hidden=4)", embedding=6, limit=2)
+    assert "selection" not in {challenge.name for challenge in plain.challenges}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Challenge
+from attentest.challenges.instances.examine import Instances
 from attentest.explainers import EXPLAINERS
 from attentest.runs.options import Options
 from attentest.tasks import DEFAULT, THOROUGH, THOROUGHLY
@@ -15,6 +16,9 @@ __all__ = ["OF_CHECKPOINTS", "SUITED", "Put", "Questions", "Usual", "challenge_n
 
 #: The parameter by which explainers are named within a challenge.
 PARAMETER = "explainers"
+
+#: What is asked beside the usual of a model that selects the words it reads: about its selection, which heat maps show.
+SELECTING = ("selection", f"instances(explainers={('selection', *Instances.explainers)!r})")
 
 _METHODS = ("attention", "gradient", "gradient_norm", "gradient_x_input", "occlusion", "leave_one_out")
 _ERASED = ("attention", "gradient_norm", "gradient_x_input", "leave_one_out")
@@ -63,20 +67,20 @@ class Questions:
     added: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, options: Options) -> Questions:
+    def of(cls, options: Options, *, selects: bool = False) -> Questions:
         """The challenges that were named, or the usual ones; a thorough audit adds those that train other models.
 
         It also takes words out of every text in one more way. Naming only challenges that it adds sets their
-        parameters; the usual ones still run.
+        parameters; the usual ones still run. Of a model that selects words these are usual that ask about a selection.
         """
-        given = options.challenges
+        given, default = options.challenges, (*DEFAULT, *SELECTING) if selects else DEFAULT
         if given is None and not options.thorough:
-            return cls(usual=DEFAULT)
+            return cls(usual=default)
         named = (given,) if isinstance(given, str) else tuple(given or ())
         if not options.thorough:
             return cls(named)
         names = {text.partition("(")[0].strip() for text in named}
-        usual = tuple(THOROUGHLY.get(name, name) for name in DEFAULT) if names <= {*THOROUGH} else ()
+        usual = tuple(THOROUGHLY.get(name, name) for name in default) if names <= {*THOROUGH} else ()
         return cls(named, usual, tuple(name for name in THOROUGH if name not in names))
 
     @property

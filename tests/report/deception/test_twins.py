@@ -65,3 +65,11 @@ def test_the_table_has_a_row_for_each_weight_and_says_the_answer_first(capsys):
 
 def test_without_a_deceptive_model_the_sentence_says_so():
     assert sentence(Twins((HONEST,))).startswith("No model was deceptive")
+
+
+def test_models_whose_words_were_never_exchanged_are_not_said_to_be_honest(capsys):
+    unknown = replace(HIDES, followed=float("nan"), rest_followed=float("nan"))
+    twins = Twins((HONEST, unknown))
+    assert sentence(twins).startswith("Whether models deceive cannot be told: for 1 of the 1 that hide")
+    Console(width=80, highlight=False).print(deception_table(twins))
+    assert "nan" not in capsys.readouterr().out

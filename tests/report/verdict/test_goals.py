@@ -131,3 +131,10 @@ def test_tests_on_other_models_add_a_sentence_each() -> None:
     for key in ("needed", "luck", "carries", "unique"):
         assert len(list(remarks(lines(**{key: "against"})))) == 1
     assert list(remarks(lines(luck="unsettled"))) == []
+
+
+def test_where_words_mislead_a_yes_about_states_says_that_it_is_about_states() -> None:
+    for tone, told in (("against", True), ("mixed", False), ("supports", False)):
+        found = {goal.key: goal for goal in goals_of(lines(**GOOD | {DECIDES["reason"]: tone}))}
+        assert found["check"].answer == "yes"
+        assert ("may still use a word of no weight" in found["check"].why) is told

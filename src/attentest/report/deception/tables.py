@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
@@ -32,11 +33,23 @@ def sentence(twins: Twins) -> str:
     counts = confusion(twins)
     deceptive, honest = (sum(counts[kind].values()) for kind in ("deceptive", "honest"))
     if not deceptive:
-        return "No model was deceptive: none both hides the marked words and uses them as its twin does."
+        return _none_deceptive(twins)
     caught, spared = counts["deceptive"]["no"], honest - counts["honest"]["no"]
     share, low, high = (100 * value for value in wilson(caught, deceptive))
     said = f"The verdict says no of {caught} of {deceptive} deceptive models ({share:.0f} % [{low:.0f}, {high:.0f}])"
     return f"{said}, and does not of {spared} of {honest} honest ones."
+
+
+def _none_deceptive(twins: Twins) -> str:
+    """That none was, or that it cannot be told because no exchange could be judged."""
+    hidden = [one for one in twins.models if one.weight and one.mass <= LITTLE]
+    unknown = sum(math.isnan(one.followed) for one in hidden)
+    if unknown:
+        return (
+            f"Whether models deceive cannot be told: for {unknown} of the {len(hidden)} that hide the marked words, no "
+            "text could be given those of one that is decided otherwise. Examine more texts, or mark words that more have."
+        )
+    return "No model was deceptive: none both hides the marked words and uses them as its twin does."
 
 
 def deception_table(twins: Twins) -> RenderableType:
@@ -52,8 +65,8 @@ def deception_table(twins: Twins) -> RenderableType:
         tables += [Text(), Text.assemble((corpus, "bold"), f" · {', '.join(parts)}"), table]
     about = (
         "mass: of the attention on marked words; follows, others: how often the decision follows exchanged words, "
-        f"marked and others; deceptive: at most {LITTLE:.0%} of the mass, and follows as its twin does. Verdict: may "
-        "attention say which words mattered?"
+        f"marked and others; deceptive: at most {LITTLE:.0%} of the mass, and follows as its twin does, more often than "
+        "not. Verdict: may attention say which words mattered?"
     )
     return Group(Text(sentence(twins)), *tables, Text(), Text(about, style="dim"))
 
@@ -73,4 +86,5 @@ def _row(twins: Twins, models: Sequence[Twin]) -> list[Text]:
 
 
 def _mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.3f}"
+    known = [value for value in values if not math.isnan(value)]
+    return f"{sum(known) / len(known):.3f}" if known else "–"

@@ -31,6 +31,7 @@ def goals_of(
             continue
         goal = _answered(_asked(part.decides, wording), part.decides, by_key.get(part.key), wording)
         decided = goal.answer
+        goal = _of_states_alone(goal, by_key.get("words"), wording)
         goal = _better(goal, by_key.get("saliency"))
         for bound in bounds_on(part.decides, lines):
             goal = _lowered(goal, bound, wording)
@@ -99,6 +100,14 @@ def _why(use: Key, line: Line, wording: Wording) -> str:
             "against": f"Other {items}, or other weights, would have done as well ({held} of 1).",
         },
     }[use][line.tone]
+
+
+def _of_states_alone(goal: Goal, words: Line | None, wording: Wording) -> Goal:
+    """Where weights lie on states that speak for other words, the weights do not show which words were used."""
+    if goal.key != "check" or goal.answer not in ("yes", "with care") or words is None or words.tone != "against":
+        return goal
+    but = f"This is about states: the model may still use a {wording.item} of no weight."
+    return replace(goal, why=f"{but} {goal.why}")
 
 
 def _better(goal: Goal, compared: Line | None) -> Goal:

@@ -82,7 +82,7 @@ def describe_trained(options: Options) -> Run:
     _check_forced(options.forced, loaded, writes)
     if source is not None:
         _check_same(kept, architecture, options.model, was, loaded)
-    put = Questions.of(options).put()
+    put = Questions.of(options, selects=kept.selector is not None).put()
     common: dict[str, Any] = {
         "challenges": put.challenges,
         "usual": put.usual,

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import attentest
+from attentest import explaining
 from attentest.data.corpus import Corpus, Provenance
 from attentest.errors import InputError, NotApplicable, StorageError, UnknownName
 from attentest.explainers import EXPLAINERS
@@ -242,3 +243,9 @@ def test_a_damaged_model_is_not_explained(tmp_path):
 )
 def test_methods_may_stand_in_one_text_with_commas_between(given, methods):
     assert named(given) == methods
+
+
+def test_a_text_of_more_words_than_are_explained_is_refused_at_once(runs, monkeypatch):
+    monkeypatch.setattr(explaining, "MOST_WORDS", 3)
+    with pytest.raises(InputError, match="A text has 4 words, and at most 3 are explained"):
+        attentest.explain("word1 word2 word1 word3", runs=runs)

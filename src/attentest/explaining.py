@@ -48,6 +48,8 @@ SECOND = "The second text, which is not explained here: "
 METHODS = ("attention", "gradient_x_input", "integrated_gradients", "lrp", "deletion")
 #: The same for a checkpoint: relevance has rules of its own there, and attention is also followed through its layers.
 OF_CHECKPOINTS = ("attention", "rollout", "gradient_x_input", "integrated_gradients", "attn_lrp", "deletion")
+#: Words of a text.
+MOST_WORDS = 10_000
 #: Every pair of words is asked about, so the work grows with the square of the words, and more.
 MOST_PAIRED = 120
 #: At most so many words of a text are also taken out one by one, to compare.
@@ -93,6 +95,8 @@ def explain(
     wanted = loaded.index_of(target)
     cut = loaded.cut(texts, tokenizer)
     asked = loaded.seconds(texts, seconds, tokenizer)
+    if (words := max(map(len, cut.tokens), default=0)) > MOST_WORDS:
+        raise InputError(f"A text has {words:,} words, and at most {MOST_WORDS:,} are explained: give a part of it.")
     if paired is not None and (longest := max(map(len, cut.tokens))) > MOST_PAIRED:
         raise InputError(
             f"A text of {longest} words has {longest * (longest - 1) // 2:,} pairs: interactions are for texts of at "

@@ -186,6 +186,8 @@ class Registry(Table[type[N]], Generic[N]):
                 node = ast.parse(f"_({rest}" if bracket else "_()", mode="eval").body
             if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, ast.Name):
                 raise self._unreadable(text)
+            if any(k.arg is None for k in node.keywords):
+                raise self._unreadable(text)
             fields = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
         except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
             raise self._unreadable(text) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,9 @@ from attentest.models.huggingface.checkpoint import quietly
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
 from attentest.papers.archive import archived, write_archive
+from attentest.people.design import DESIGNS
+from attentest.people.making import Plan, new_study
+from attentest.people.study import PeopleStudy
 from attentest.report.pages.run import write_report
 from attentest.report.verdict.judge import judge
 from attentest.runs.describe import describe_run
@@ -28,13 +32,17 @@ from attentest.sources.unfinished import appending, unfinished
 from attentest.store.folder import REPORT, RunFolder
 from attentest.store.parts import Parts
 from attentest.store.verifying import verify_run
+from attentest.studies.plan import plan
+from attentest.studies.record import STUDIES, recorded, write_record
 from attentest.training.loop import Training, fit
 from attentest.training.resume import Resume
 from tests.campaigns.campaign import Campaign, Fault
 from tests.conftest import Heard, made_up_corpus
-from tests.explorer.sources.made_up_audit import made_up_record
+from tests.explorer.sources.made_up_audit import made_up_record, write_audit
 from tests.papers.made_up_cells import cell
+from tests.people.made_up_runs import write_planted_run
 from tests.runs.test_run import small
+from tests.studies.made_up_study import made_up_study
 from tests.support.pretrained import tiny, tokenizer_of
 
 #: Every so many cases what was altered is computed again, and compared byte by byte.
@@ -44,7 +52,7 @@ TEXT = "word1 telling1 word2"
 
 
 class Bits(Campaign):
-    """Runs of three kinds; trainings, examinations and audits of sources that were cut short; an archive of claims."""
+    """Runs of three kinds and an audit of sources; what was cut short of each; studies, of people too; an archive."""
 
     name = "bits"
     promise = "a flipped bit in any file of a run is noticed, named, and recomputed or refused"
@@ -81,21 +89,22 @@ class Bits(Campaign):
         write_archive(folder / "kept.zip", PAPER, [cell(folder / "claimed", instances=40)])
         self.asked, self.kept = (folder / "records").read_bytes(), folder / "kept.zip"
         self.held = read_archive(self.kept)
+        audit = RunFolder(write_audit(folder / "sources", questions=4))
+        planted = write_planted_run(folder / "planted", texts=60)
+        self.people = new_study(folder / "people", "films", [planted], DESIGNS.parse("meaningful"), Plan(items=20))
+        (folder / "conducted").mkdir()
+        study = made_up_study(folder / "conducted")
+        self.conducted = write_record(study, plan(study, folder / "conducted"), folder / "conducted")
         self.targets = [
+            *((audit, name) for name in ("run.json", *audit.record["finished"])),
             *((self.trained, name) for name in ("run.json", *self.trained.record["finished"])),
             *((self.tuned, name) for name in ("run.json", *self.tuned.record["finished"])),
         ]
 
     def case(self, draw: Random, number: int, folder: Path) -> str:
-        kind = number % 6
-        if kind == 5:
-            return self._archive(draw, folder)
-        if kind == 4:
-            return self._asked(draw, folder)
-        if kind == 2:
-            return self._state(draw, folder)
-        if kind == 3:
-            return self._part(draw, folder)
+        others = (self._state, self._part, self._asked, self._archive, self._items, self._study)
+        if (kind := number % 8) >= 2:
+            return others[kind - 2](draw, folder)
         run, name = self.targets[draw.randrange(len(self.targets))]
         path = run.path / name
         whole = path.read_bytes()
@@ -212,6 +221,27 @@ class Bits(Campaign):
         else:
             raise_unless(found == self.held, "an altered archive was read")
         return "an archive of claims"
+
+    def _items(self, draw: Random, folder: Path) -> str:
+        """What people were asked is refused where it was altered."""
+        copy = Path(shutil.copytree(self.people.path, folder / "films"))
+        name = draw.choice(["items.jsonl", "people.json"])
+        (copy / name).write_bytes(flipped((copy / name).read_bytes(), draw))
+        try:
+            PeopleStudy(copy)
+        except StorageError as error:
+            raise_unless(name in str(error), f"not named in {error}")
+        else:
+            raise Fault(f"an altered {name} was read")
+        return "a study of people"
+
+    def _study(self, draw: Random, folder: Path) -> str:
+        """The record of a study is left out where what it says was altered."""
+        (folder / STUDIES).mkdir()
+        (folder / STUDIES / "made.json").write_bytes(flipped(self.conducted.read_bytes(), draw))
+        (whole,) = recorded(self.conducted.parent.parent)
+        raise_unless(all(found == whole for found in recorded(folder)), "an altered record was read")
+        return "the record of a study"
 
     def notes(self) -> list[str]:
         files = ", ".join(f"{name} {count}" for name, count in sorted(self.by_file.items()))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.conftest import Heard
 from tests.support.chat import chat_model, chat_tokenizer
 from typer.testing import CliRunner
 
@@ -201,3 +202,14 @@ def test_memory_that_is_too_small_for_one_prompt_is_said_in_a_line(
     with pytest.raises(InputError, match=r"'q', .* tokens: memory ran out .*--dtype bfloat16") as raised:
         audit_sources(model, [Question("A?", ("B.", "C."), "D", id="q")], methods=QUICK, to=tmp_path)
     assert "\n" not in str(raised.value)
+
+
+def test_altered_records_of_a_finished_audit_are_named_and_asked_again(checkpoint: Path, tmp_path: Path) -> None:
+    model, asked = load_language_model(checkpoint), list(planted_questions(1))
+    found = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path)
+    content = (found.folder / CASES).read_bytes()
+    (found.folder / CASES).write_bytes(content.replace(b'"without": [-', b'"without": [+', 1))
+    heard = Heard()
+    again = audit_sources(model, asked, methods=QUICK, held_out=0, longest=4, to=tmp_path, progress=heard)
+    assert any(f"{CASES} is missing or was altered" in line for line in heard.lines)
+    assert [record.without for record in again.records] == [record.without for record in found.records]

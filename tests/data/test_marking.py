@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -64,3 +65,14 @@ def test_a_pattern_that_never_ends_elsewhere_ends_here():
     with pytest.raises(InputError, match="name words that it has"):
         with_marks(long, "/(a+)+/")
     assert listed_words(["/(a+)+/"]).patterns == ("(a+)+",)
+
+
+@pytest.mark.parametrize("endless", ["pipe", "/dev/zero"])
+def test_a_pipe_or_device_is_no_file_of_words(tmp_path, endless):
+    path = tmp_path / "words"
+    if endless == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(endless)
+    with pytest.raises(InputError, match="no file but a pipe or a device"):
+        listed_words(f"@{path}")

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attentest.data import vectors as vectors_module
 from attentest.data.corpus import Split
-from attentest.data.vectors import Missing, load_vectors
+from attentest.data.vectors import LONGEST, Missing, check_vectors, load_vectors
 from attentest.data.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 from attentest.errors import InputError
+from attentest.runs.describe import describe_run
 
 VOCABULARY = Vocabulary((*SPECIAL, ". . .", "film", "good", "unseen"))
 GLOVE = b", 0.5 0.5\n. . . 1 2\nfilm 3.0 -4e0\n\xc2\x85 9 9\ngood 5 6\ngood 7 8\n<pad> 1 1\n<unk> 1 1\n"
@@ -146,3 +148,23 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, words: object, vecto
 def test_an_array_with_a_number_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'vectors' holds a number that is not finite"):
         load_vectors(npz(tmp_path / "a.npz", "film", [[1.0, np.nan]]), VOCABULARY)
+
+
+@pytest.mark.parametrize("content", [b"good 1 2 x\n", b"good\n", b"3 2\ngood 1\n", b"x" * LONGEST + b"\n"])
+def test_what_begins_like_no_vectors_is_refused_before_anything_is_begun(tmp_path: Path, content: bytes) -> None:
+    path = write(tmp_path / "v.txt", content)
+    for read in (lambda: check_vectors(path), lambda: load_vectors(path, VOCABULARY)):
+        with pytest.raises(InputError, match=r"v\.txt, line \d"):
+            read()
+    with pytest.raises(InputError, match=r"v\.txt, line \d"):
+        describe_run(vectors=path, embedding=3)
+
+
+def test_arrays_that_unpack_to_more_than_there_is_room_for_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, words=np.array(["film", "good"]), vectors=np.zeros((2, 50_000_000), np.float32))
+    monkeypatch.setattr(vectors_module, "MEMORY", 64 << 20)
+    with pytest.raises(InputError, match="GB of memory to read: give a part of it"):
+        load_vectors(path, VOCABULARY)

@@ -116,6 +116,7 @@ def test_a_text_is_read_as_the_audit_and_explain_read_it(client, at, run):
     [
         ("reread", {"row": 0, "weights": [1.0]}, 400, "weights must be"),
         ("reread", {"row": 0, "weights": "x"}, 400, "weights must be"),
+        ("reread", {"text": "good film", "weights": [0.0, 0]}, 400, "weights must not all be zero"),
         ("reread", {"row": 9999, "weights": []}, 404, "Row 9999"),
         ("reread", {"row": "0", "weights": []}, 400, "whole number"),
         ("reread", {"weights": [1]}, 400, "row, tokens and text"),
@@ -134,6 +135,14 @@ def test_what_cannot_be_asked_is_one_clear_line(client, at, question, body, stat
     assert answer.status_code == status
     assert says in answer.json()["error"]
     assert "\n" not in answer.json()["error"]
+
+
+def test_weights_whose_sum_no_number_can_be_are_scaled_all_the_same(client, at):
+    huge, even = (
+        client.post(f"{at}/reread.json", json={"text": "word1 word2", "weights": [one, one]}) for one in (1e308, 1.0)
+    )
+    assert huge.status_code == even.status_code == 200
+    assert huge.json() == even.json()
 
 
 def test_weights_that_are_no_numbers_and_bodies_that_are_no_json_are_refused(client, at):

@@ -215,6 +215,7 @@ def test_shuffles_of_a_head_that_is_not_affine_are_those_that_permutation_drew(t
         ("meaningful", {"overlap": 5}, "say to how many"),
         ("meaningful", {"overlap": 30, "annotators": 2}, "more than --items 20"),
         ("meaningful", {"items": 1}, "--items 1 must be at least 2"),
+        ("meaningful", {"checks": 100_000_000}, "--checks 100000000 must be at most 10,000"),
         ("meaningful(top=0)", {}, "top=0 must be at least 1"),
         ("compare(second='attention')", {}, "Name two methods"),
         ("simulate(methods=())", {}, "must name at least one"),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.data.corpus import Corpus, Split
+from attentest.data.files.given import bytes_of_given
 from attentest.errors import InputError
 from attentest.tasks import TASKS
 
@@ -18,6 +19,8 @@ __all__ = ["Listed", "listed_words", "with_marks"]
 
 #: Words of a list, at most, and characters of a pattern.
 MOST_WORDS, LONGEST_PATTERN = 100_000, 1_000
+#: Bytes of a file of words.
+LARGEST = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def _marked(split: Split, listed: Listed) -> Split:
 
 def _of_file(path: Path) -> list[str]:
     try:
-        found = [line.strip() for line in path.read_text("utf-8").splitlines()]
+        found = [line.strip() for line in bytes_of_given(path, LARGEST).decode().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"mark=@{path} cannot be read ({error}). Give a file of words in UTF-8, one a line.") from None
     words = [word for word in found if word]

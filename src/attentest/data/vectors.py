@@ -19,8 +19,14 @@ from jaxtyping import Bool, Float
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import PAD, SPECIAL, Vocabulary
 from attentest.errors import InputError
+from attentest.memory import at_most
 
-__all__ = ["Missing", "Vectors", "load_vectors"]
+__all__ = ["Missing", "Vectors", "check_vectors", "load_vectors"]
+
+#: Bytes that reading a file of vectors may take.
+MEMORY = 8 << 30
+#: Bytes of a line.
+LONGEST = 1 << 20
 
 Missing = Literal["normal", "zero"]
 
@@ -52,16 +58,15 @@ def load_vectors(
 ) -> Vectors:
     """The vocabulary's vectors; other words get N(0, 1) (Jain & Wallace, paper) or zeros (released code)."""
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path} is no file: name word vectors as .txt, .vec (both also .gz) or .npz.")
+    check_vectors(path)
     index = {word.encode(): i for i, word in enumerate(vocabulary.words) if word not in SPECIAL}
-    match path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower():
-        case ".npz":
-            dimension, rows = _from_npz(path, index)
-        case ".txt" | ".vec":
-            dimension, rows = _from_text(path, index)
-        case _:
-            raise InputError(f"{path.name} is of no known format: word vectors are .txt, .vec or .npz files.")
+    try:
+        with at_most(MEMORY):
+            dimension, rows = (_from_npz if _ending(path) == ".npz" else _from_text)(path, index)
+    except MemoryError as error:
+        raise InputError(
+            f"{path.name} takes more than {MEMORY >> 30} GB of memory to read: give a part of it, with fewer words."
+        ) from error
     if index and not rows:
         raise InputError(f"{path.name} has a vector for none of the vocabulary's {len(index)} words.")
     matrix = np.zeros((len(vocabulary), dimension), np.float32)
@@ -72,6 +77,23 @@ def load_vectors(
     for row, vector in rows.items():
         matrix[row], found[row] = vector, True
     return Vectors(matrix, found, len(rows) / max(len(index), 1), _covered(found, vocabulary, split))
+
+
+def check_vectors(path: Path) -> None:
+    """Refuse what no word vectors can be read from, by its name and its first line."""
+    if not path.is_file():
+        raise InputError(f"{path} is no file: name word vectors as .txt, .vec (both also .gz) or .npz.")
+    if _ending(path) not in (".npz", ".txt", ".vec"):
+        raise InputError(f"{path.name} is of no known format: word vectors are .txt, .vec or .npz files.")
+    if _ending(path) != ".npz":
+        first = list(itertools.islice(_lines(path, LONGEST), 2))
+        dimension, lines = _begun(path, iter(first))
+        for number, line in lines:
+            _vector(path, number, _word_and_numbers(path, number, line, dimension)[1])
+
+
+def _ending(path: Path) -> str:
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def _covered(found: np.ndarray, vocabulary: Vocabulary, split: Split | None) -> float | None:
@@ -109,7 +131,18 @@ def _from_npz(path: Path, index: Mapping[bytes, int]) -> tuple[int, dict[int, np
 
 def _from_text(path: Path, index: Mapping[bytes, int]) -> tuple[int, dict[int, np.ndarray]]:
     """Words and their numbers, line by line; a first line ``count dimension`` (fastText) is no word."""
-    lines = _lines(path)
+    dimension, lines = _begun(path, _lines(path, LONGEST))
+    rows: dict[int, np.ndarray] = {}
+    for number, line in lines:
+        word, numbers = _word_and_numbers(path, number, line, dimension)
+        row = index.get(word)
+        if row is not None and row not in rows:
+            rows[row] = _vector(path, number, numbers)
+    return dimension, rows
+
+
+def _begun(path: Path, lines: Iterator[tuple[int, bytes]]) -> tuple[int, Iterator[tuple[int, bytes]]]:
+    """How many numbers a word has, and the lines of words."""
     number, line = next(lines, (1, b""))
     first = line.removeprefix(codecs.BOM_UTF8).split(b" ")
     if len(first) == 2 and all(field.isdigit() for field in first):
@@ -119,22 +152,23 @@ def _from_text(path: Path, index: Mapping[bytes, int]) -> tuple[int, dict[int, n
         lines = itertools.chain([(number, b" ".join(first))], lines)
     if dimension < 1:
         raise InputError(f"{path.name}, line {number}: expected a word and its numbers, got {line[:40]!r}.")
-    rows: dict[int, np.ndarray] = {}
-    for number, line in lines:
-        word, _, numbers = line.partition(b" ")
-        if line.count(b" ") != dimension:
-            word, numbers = _spaced_word(path, number, line, dimension)
-        row = index.get(word)
-        if row is not None and row not in rows:
-            rows[row] = _vector(path, number, numbers)
-    return dimension, rows
+    return dimension, lines
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _word_and_numbers(path: Path, number: int, line: bytes, dimension: int) -> tuple[bytes, bytes]:
+    word, _, numbers = line.partition(b" ")
+    return (word, numbers) if line.count(b" ") == dimension else _spaced_word(path, number, line, dimension)
+
+
+def _lines(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank. As bytes: some words hold what Unicode takes for an end of line."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(iter(lambda: file.readline(longest), b""), start=1):
+                if len(line) >= longest:
+                    raise InputError(
+                        f"{path.name}, line {number} is longer than {longest >> 20} MB: no word vector is."
+                    )
                 if stripped := line.rstrip(b" \r\n"):
                     yield number, stripped
     except (OSError, EOFError, zlib.error) as error:
@@ -164,7 +198,9 @@ def _vector(path: Path, number: int, numbers: bytes) -> np.ndarray:
     try:
         vector = np.array([float(field) for field in numbers.split(b" ")], np.float32)
     except ValueError as error:
-        raise InputError(f"{path.name}, line {number}: {_first_line(error)}.") from error
+        raise InputError(
+            f"{path.name}, line {number}: {_first_line(error)}. The file is damaged, or of another format."
+        ) from error
     if not np.isfinite(vector).all():
         raise InputError(f"{path.name}, line {number} holds a number that is not finite.")
     return vector

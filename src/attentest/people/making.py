@@ -24,6 +24,8 @@ __all__ = ["Plan", "new_study", "usual_checks", "usual_gold"]
 
 #: Texts that are read at once.
 AT_ONCE = 200
+#: What a study holds at most, by the option that says it.
+MOST = {"items": 100_000, "annotators": 10_000, "overlap": 100_000, "checks": 10_000, "gold": 10_000}
 #: Whoever fails more than this share of the checks is left out, beside the results with everybody.
 FAILED = 0.25
 
@@ -49,6 +51,9 @@ class Plan:
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise InputError(f"--{name} {getattr(self, name)} must be at least {value}.")
+        for name, value in MOST.items():
+            if (getattr(self, name) or 0) > value:
+                raise InputError(f"--{name} {getattr(self, name)} must be at most {value:,}: ask for fewer.")
         if self.overlap is not None and self.annotators < 2:
             raise InputError(
                 f"--overlap {self.overlap} deals the rest to several people: say to how many (--annotators)."

@@ -74,6 +74,7 @@ class Renderer:
                 with contextlib.suppress(OSError):
                     if stream is not None:
                         stream.close()
+            self._process.kill()  # it waits for nothing, and nobody waits for it
             self._process.wait()
             self._process = None
 

@@ -216,7 +216,7 @@ def audit_sources(
         fields["name"] = RunFolder(path).record["fields"]["name"]
     folder = RunFolder.create(path, fields, {"attentest": __version__, "torch": torch.__version__}, progress.say)
     with folder.locked(progress.say):
-        if fresh or not folder.is_finished(CASES):
+        if fresh or not folder.is_finished(CASES, progress.say):
             done = {} if fresh else unfinished(path / UNFINISHED, progress.say)
             pool = [text for question in asked for text in question.sources]
             with appending(path / UNFINISHED, keep=not fresh) as write, progress.stage("Questions", len(asked)) as tick:

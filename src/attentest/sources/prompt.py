@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from attentest.errors import InputError, shown
+from attentest.models.huggingface.safe_loading import tokenizing
 from attentest.sources.question import Question
+from attentest.sources.template import Frame, frame_of
 
 __all__ = ["FRAME", "PROMPT", "QUESTION", "SEPARATOR", "SINK", "Item", "Prompt", "Prompter"]
 
@@ -106,8 +109,13 @@ class Prompter:
 
     def answer(self, text: str) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
         """The tokens of an answer, which begins a turn of its own, and their characters."""
-        coded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        with tokenizing():
+            coded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         return tuple(coded["input_ids"]), [(int(a), int(b)) for a, b in coded["offset_mapping"]]
+
+    @cached_property
+    def _frame(self) -> Frame:
+        return frame_of(self.tokenizer)
 
     @property
     def _sources_first(self) -> bool:
@@ -118,18 +126,12 @@ class Prompter:
         roles = np.repeat([role for _, role in pieces], [len(text) for text, _ in pieces])
         text, start, shift = content, 0, 0
         if self.chat:
-            text = self.tokenizer.apply_chat_template(
-                [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
-            )
-            bare = content.strip()
-            start, shift = text.find(bare), len(content) - len(content.lstrip())
-            if not bare or start < 0 or text.find(bare, start + 1) >= 0:
-                raise InputError(
-                    "The chat template does not repeat a message as it is written, so it cannot be told which tokens "
-                    "belong to which source. Read the model without the template (--no-chat, chat=False)."
-                )
+            text = self._frame.around(content)
+            bare, shift = content.strip(), len(content) - len(content.lstrip())
+            start = len(self._frame.before) + (0 if self._frame.bare else shift)
             roles = roles[shift : shift + len(bare)]
-        coded = self.tokenizer(text, add_special_tokens=not self.chat, return_offsets_mapping=True)
+        with tokenizing():
+            coded = self.tokenizer(text, add_special_tokens=not self.chat, return_offsets_mapping=True)
         of_character = np.full(len(text) + 1, FRAME)
         of_character[start : start + len(roles)] = roles
         # A token that begins with a space is the word's behind it: its last character says whose it is.

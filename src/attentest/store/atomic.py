@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attentest.data.files.unfinished import part_of
 from attentest.errors import StorageError
+from attentest.store.regular import opened
 
 __all__ = ["checksum", "make_folder", "replacing", "write_text"]
 
@@ -21,7 +22,9 @@ def replacing(target: Path) -> Iterator[Path]:
 
     What a process that was killed left of an earlier try to write the same file goes, too.
     """
-    if target.exists() and not target.is_file() and not target.is_dir():
+    if target.is_dir():
+        raise StorageError(f"Cannot write {target}: it is a folder. Name a file, such as {target / 'out'}.")
+    if target.exists() and not target.is_file():
         # To rename onto it would put a file in the place of /dev/null for everybody.
         raise StorageError(f"Cannot write {target}: it is a device or a pipe. Name a file.")
     temporary = part_of(target)
@@ -67,6 +70,6 @@ def make_folder(path: Path) -> None:
 
 
 def checksum(path: Path) -> str:
-    """The file's sha256."""
-    with path.open("rb") as handle:
+    """The file's sha256; of a pipe or a device, an OSError."""
+    with opened(path) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

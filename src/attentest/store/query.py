@@ -52,6 +52,8 @@ def query(run: RunFolder, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
             raise InputError(f"The query needs more than {MEMORY} of memory: ask for less, or narrow it.") from error
         except (duckdb.Error, UnicodeError) as error:
             first = str(error).splitlines()[0]
+            if "pytz" in first:
+                first = "a time with a zone cannot be shown: cast it, as now()::TIMESTAMP."
             raise InputError(f"The query failed: {first} {_views(run)}") from error
         except (ValueError, OverflowError) as error:
             # From unpacking: none, or several; from DuckDB: a date, say, that Python does not have.

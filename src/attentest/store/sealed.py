@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import StorageError
+from attentest.store.regular import opened
 
 __all__ = ["read_sealed", "seal_of", "sealed"]
+
+#: Bytes of a record, at most: one that is cut here is not what it was.
+LARGEST = 256 << 20
 
 
 def seal_of(record: dict[str, Any]) -> str:
@@ -25,7 +29,8 @@ def sealed(record: dict[str, Any]) -> str:
 def read_sealed(path: Path, keys: tuple[str, ...], missing: str, again: str) -> dict[str, Any]:
     """The record in a file, without its seal; ``missing`` and ``again`` say what to do where it is not what it was."""
     try:
-        text = path.read_bytes().decode()
+        with opened(path) as file:
+            text = file.read(LARGEST).decode()
         record: dict[str, Any] = json.loads(text)
         for key in (*keys, "seal"):
             record[key]

@@ -57,9 +57,9 @@ def verify_run(folder: RunFolder) -> Verified:
     try:
         finished, seal = folder.record["finished"], folder.seal
     except StorageError:
-        if not record.is_file():
+        if not record.exists():
             raise
-        return Verified(folder.path, (File("run.json", "altered", found=checksum(record)),))
+        return Verified(folder.path, (_compared(folder.path, "run.json", ""),))
     listed = [_compared(folder.path, name, str(about["sha256"])) for name, about in sorted(finished.items())]
     beside = sorted(_beside(folder.path, {"run.json", *finished}), key=lambda file: file.name)
     return Verified(folder.path, (File("run.json", "whole", found=checksum(record)), *listed, *beside), seal)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attentest.store.atomic import make_folder, write_text
 from attentest.store.folder import RunFolder
+from attentest.store.sealed import seal_of, sealed
 
 if TYPE_CHECKING:
     from attentest.studies.plan import Planned
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES", "FinishedCell", "finished_cells", "recorded", "write_record"]
 
 STUDIES = "studies"
+KEYS = {"study", "title", "paper", "cells"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def write_record(study: Study, planned: Sequence[Planned], runs: Path) -> Path:
     path = runs / STUDIES / f"{study.name}-{digest}.json"
     make_folder(path.parent)
     about = {"study": study.name, "title": study.title, "paper": study.paper, "cells": cells}
-    write_text(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    write_text(path, sealed(about))
     return path
 
 
@@ -53,14 +55,20 @@ def _plain(choices: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded(runs: Path) -> Iterator[dict[str, Any]]:
-    """Every study's record; one that cannot be read is passed over, because the study writes it again."""
+    """Every study's record; one that cannot be read, or was altered, is left out: the study writes it again."""
     for path in sorted((runs / STUDIES).glob("*.json")):
         try:
             record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
         except (OSError, ValueError, RecursionError):
             continue
-        if _is_record(record):
+        if isinstance(record, dict) and _is_record(record) and _is_whole(record):
             yield record
+
+
+def _is_whole(record: dict[str, Any]) -> bool:
+    """Whether its seal, which is taken out, is that of the rest; an archive of claims has sums of its own instead."""
+    seal = record.pop("seal", None)
+    return seal == seal_of(record) if seal is not None else record.keys() <= KEYS
 
 
 def _is_record(record: Any) -> bool:

@@ -175,3 +175,28 @@ def test_what_is_no_encoding_of_texts_is_refused(tmp_path: Path, name: str) -> N
     path.write_text(CSV)
     with pytest.raises(InputError, match="No encoding is called"):
         read_table(path, name)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_one_value_that_a_million_rows_name_counts_a_million_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    """Parquet stores it once; the file is small, and unpacked it is not."""
+    monkeypatch.setattr(formats, "UNPACKED", 1 << 20)
+    texts = pa.array(["long " * 2_000] * 1_000).dictionary_encode()
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": texts if kept else texts.dictionary_decode(), "label": ["a"] * 1_000}), path)
+    assert path.stat().st_size < 20_000
+    with pytest.raises(InputError, match=r"a\.parquet unpacks to more than"):
+        read_table(path)
+    monkeypatch.setattr(formats, "UNPACKED", 1 << 30)
+    table = read_table(path)
+    assert (table.rows, table.cells("text")[999]) == (1_000, "long " * 2_000)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.duration("s")])
+def test_times_that_python_does_not_have_are_refused_by_their_column(tmp_path: Path, kind: pa.DataType) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["good"], "label": pa.array([2**62], kind)}), path)
+    with pytest.raises(InputError, match=r"a\.parquet, column 'label' holds a value that cannot be read .*as text"):
+        read_table(path).cells("label")

@@ -19,6 +19,7 @@ from tests.support.pretrained import tiny, tokenizer_of
 from attentest import explain
 from attentest.errors import AttentestError, CheckpointError
 from attentest.models.huggingface.checkpoint import class_names, is_checkpoint, load_checkpoint
+from attentest.runs.describe import describe_run
 
 __all__ = ["run"]
 
@@ -372,3 +373,28 @@ def test_links_in_a_circle_are_refused(run, checkpoint, tmp_path) -> None:
     (checkpoint / "tokenizer_config.json").symlink_to("tokenizer_config.json")
     (tmp_path / "data.csv").write_text(DATA)
     fails_in_one_line(run("audit", "--model", "model", "--data", "data.csv"), "is a link to no file inside")
+
+
+def test_replacements_that_swell_a_text_without_end_are_refused(checkpoint: Path) -> None:
+    swell = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 3000}
+    known = json.loads((checkpoint / "tokenizer.json").read_text())
+    changed(checkpoint / "tokenizer.json", normalizer={"type": "Sequence", "normalizers": [swell] * 4})
+    with pytest.raises(CheckpointError, match="81,000,000,000,000 times as long") as refused:
+        load_checkpoint(checkpoint)
+    assert "\n" not in str(refused.value)
+    usual = [{**swell, "content": "▁"}, {**swell, "content": "' '"}]
+    (checkpoint / "tokenizer.json").write_text(json.dumps(known))
+    changed(checkpoint / "tokenizer.json", normalizer={"type": "Sequence", "normalizers": usual})
+    load_checkpoint(checkpoint)
+
+
+def test_a_pattern_that_a_tokenizer_gives_up_on_is_refused_in_a_line(checkpoint: Path) -> None:
+    split = {"type": "Split", "pattern": {"Regex": r"(a+)+$|(\w+\s?)+!"}, "behavior": "Isolated", "invert": False}
+    changed(checkpoint / "tokenizer.json", pre_tokenizer=split)
+    with pytest.raises(CheckpointError, match="tokenizer gives up on a text") as refused:
+        attentest_audit(checkpoint, ["a" * 60 + " b"] * 4)
+    assert "\n" not in str(refused.value)
+
+
+def attentest_audit(checkpoint: Path, texts: list[str]) -> None:
+    describe_run(str(checkpoint), texts=texts, labels=[0, 1] * (len(texts) // 2), challenges=["uniform"])

@@ -26,6 +26,8 @@ __all__ = ["Table", "columns_of_objects", "json_lines", "made_table", "read_tabl
 #: Bytes that reading one file may take; and the cells of a table, whatever they hold.
 MEMORY = 8 << 30
 MOST_CELLS = 50_000_000
+#: Bytes of the values of a Parquet file, unpacked; and its rows that are unpacked at once.
+UNPACKED, AT_ONCE = 2 << 30, 256
 #: A packed file may unpack to this many times its size, and to a small one's allowance; text packs to a tenth or so.
 RATIO, ALLOWANCE = 50, 64 << 20
 
@@ -54,6 +56,11 @@ class Table:
             raise InputError(
                 f"{self.name}, column {column!r} holds text that is not UTF-8 ({error.reason}). "
                 "Write the file again as UTF-8."
+            ) from error
+        except (OverflowError, ValueError) as error:  # a time beyond those that Python has
+            raise InputError(
+                f"{self.name}, column {column!r} holds a value that cannot be read ({shown(str(error), 80)[1:-1]}). "
+                "Write the column as text."
             ) from error
         return cells
 
@@ -215,11 +222,29 @@ def _from_parquet(path: Path) -> Table:
         with pq.ParquetFile(path) as file:
             _refuse_a_column_twice(path, file.schema_arrow.names)
             refuse_too_many(path.name, file.metadata.num_rows, file.metadata.num_columns)
-            table = file.read()
+            table = _unpacked_table(path, file)
     except (pa.ArrowException, OSError) as error:
         why = str(error).split("\n")[0].rstrip(".")
         raise InputError(f"{path.name} is not a whole Parquet file ({why}): write or copy it again.") from error
     return made_table(path, {name: table[name] for name in table.column_names}, table.num_rows)
+
+
+def _unpacked_table(path: Path, file: Any) -> Any:
+    """All rows; a value that is stored once and named by a million rows counts a million times."""
+    import pyarrow as pa
+
+    names = file.schema_arrow.names
+    batches, size = [], 0
+    for batch in file.iter_batches(batch_size=AT_ONCE):
+        columns = [one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+        size += sum(column.nbytes for column in columns)
+        if size > UNPACKED:
+            raise InputError(
+                f"{path.name} unpacks to more than {UNPACKED >> 30} GB: give a part of it, or only the columns that "
+                "are read."
+            )
+        batches.append(pa.RecordBatch.from_arrays(columns, names=names))
+    return pa.Table.from_batches(batches) if batches else file.read()
 
 
 def _refuse_a_column_twice(path: Path, names: Sequence[str]) -> None:

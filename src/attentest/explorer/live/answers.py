@@ -226,11 +226,11 @@ def _weights(given: Any, put: Put, step: int) -> Tensor:
     )
     if not numbers or len(given) != count:
         raise InputError(f"weights must be {count} numbers, one for each word, none below zero.")
-    total = math.fsum(given)
-    if not 0 < total < math.inf:
+    if not max(given) > 0:
         raise InputError("weights must not all be zero.")
+    scaled = [one / max(given) for one in given]  # their sum may lie beyond what a number can be
     out = torch.zeros(len(there), dtype=torch.float64)
-    out[there] = torch.tensor(given, dtype=torch.float64) / total
+    out[there] = torch.tensor(scaled, dtype=torch.float64) / math.fsum(scaled)
     return out
 
 

@@ -20,6 +20,7 @@ from attentest.models.huggingface.partial_forward.erased_texts import logits_of_
 from attentest.models.huggingface.pieces import Frame, Layout, Pieces, frame_of, pieces_of
 from attentest.models.huggingface.places import seen
 from attentest.models.huggingface.pretrained import Pretrained
+from attentest.models.huggingface.safe_loading import tokenizing
 from attentest.models.huggingface.site import parse_site
 
 __all__ = ["TOLERANCE", "build_pretrained", "framed_pieces", "longest_allowed", "self_test"]
@@ -168,6 +169,7 @@ def _refuse_read_twice(model: Any) -> None:
         )
 
 
+@tokenizing()
 def _answers(tokenizer: Any, words: Sequence[str]) -> Tensor:
     """One token for each word: the first of those it is cut into, behind another word."""
     lead = tokenizer("x", add_special_tokens=False)["input_ids"]

@@ -24,6 +24,8 @@ from attentest.models.huggingface.safe_loading import (
     refuse_foreign_files,
     refuse_foreign_settings,
     refuse_foreign_weights,
+    refuse_swelling_words,
+    tokenizing,
 )
 from attentest.store.folder import runs_in
 
@@ -92,9 +94,13 @@ class Checkpoint:
         with quietly():
             try:
                 _refuse_no_tokenizer(Path(self.name))
+                refuse_swelling_words(self.name, kept=self.kept)
                 found = library().AutoTokenizer.from_pretrained(self.name, local_files_only=self.kept, **NO_CODE)
-                found("a b")  # settings of a wrong type show when it is used
+                with tokenizing():
+                    found("a b")  # settings of a wrong type show when it is used
                 return found
+            except CheckpointError:
+                raise
             except Exception as error:
                 raise CheckpointError(
                     f"{self.name} has no tokenizer that can be loaded ({_first_line(error)}). Save the model's "

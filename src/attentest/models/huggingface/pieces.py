@@ -19,6 +19,7 @@ from torch import Tensor
 from attentest.data.batches import Batch, Encoded
 from attentest.data.vocabulary import END, PAD, START, UNKNOWN
 from attentest.errors import InputError
+from attentest.models.huggingface.safe_loading import tokenizing
 
 __all__ = ["MOST", "OTHER", "SPECIAL", "Frame", "Layout", "Pieces", "frame_of", "pieces_of"]
 
@@ -181,6 +182,7 @@ class Pieces(torch.nn.Module):
         return torch.arange(self.most, device=tokens.device) < self.counts[tokens][..., None]
 
 
+@tokenizing()
 def pieces_of(tokenizer: Any, words: Sequence[str], frame: Frame, pad: int) -> Pieces:
     """The pieces of every word of a vocabulary.
 
@@ -209,6 +211,7 @@ def pieces_of(tokenizer: Any, words: Sequence[str], frame: Frame, pad: int) -> P
     return Pieces(table, counts, frame, pad, cut)
 
 
+@tokenizing()
 def frame_of(tokenizer: Any, *, pair: bool, prompt: str = "{text}") -> Frame:
     """What the tokenizer, and a prompt, put round a text or a pair of texts."""
     if not prompt.count("{text}") == 1:

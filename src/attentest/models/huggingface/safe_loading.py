@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from attentest.errors import CheckpointError, InputError
+from attentest.errors import CheckpointError, InputError, shown
 
 __all__ = [
     "DECIDING",
@@ -20,6 +21,8 @@ __all__ = [
     "refuse_foreign_files",
     "refuse_foreign_settings",
     "refuse_foreign_weights",
+    "refuse_swelling_words",
+    "tokenizing",
 ]
 
 #: For everything that the library loads: modules that a checkpoint names (``auto_map``) are not run, nor asked about.
@@ -29,6 +32,9 @@ SAFETENSORS: dict[str, Any] = {**NO_CODE, "use_safetensors": True}
 #: The files of a checkpoint that decide what it computes: weights, configuration, words.
 DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
 INDEX, WHOLE, WORDS = "model.safetensors.index.json", "model.safetensors", "tokenizer_config.json"
+TOKENIZER = "tokenizer.json"
+#: A text may become so many times as long by replacements; usual ones put one character in the place of another.
+MOST_GROWN = 1_000
 #: Settings that make the library load weights by other packages, or by kernels that it fetches.
 QUANTISED = ("quantization_config", "compression_config")
 
@@ -108,12 +114,41 @@ def refuse_foreign_settings(name: str, config: Any, *, kept: bool) -> None:
                 )
 
 
+def refuse_swelling_words(name: str, *, kept: bool) -> None:
+    """Refuse a tokenizer whose replacements make texts longer without end: native code, which nobody can interrupt."""
+    path = _file(name, TOKENIZER, kept)
+    grown = 1
+    for part in _parts({} if path is None else _json(name, TOKENIZER, path)):
+        text = part.get("content") if part.get("type") == "Replace" else part.get("prepend")
+        grown *= max(1, len(text)) if isinstance(text, str) else 1
+    if grown > MOST_GROWN:
+        raise CheckpointError(
+            f"{name}: the replacements of its {TOKENIZER} make a text up to {grown:,} times as long, and at most "
+            f"{MOST_GROWN:,} is read. Save the tokenizer again with save_pretrained."
+        )
+
+
+@contextlib.contextmanager
+def tokenizing() -> Iterator[None]:
+    """What a tokenizer's native code gives up on is refused: its own error is none that anybody catches."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise CheckpointError(
+            f"The checkpoint's tokenizer gives up on a text ({shown(str(error), 120)[1:-1]}): its tokenizer.json is "
+            "damaged, or made to. Save the tokenizer again with save_pretrained."
+        ) from error
+
+
 def _parts(about: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
     """A configuration and those inside it."""
     yield about
     for value in about.values():
-        if isinstance(value, dict):
-            yield from _parts(value)
+        for inner in value if isinstance(value, list) else (value,):
+            if isinstance(inner, dict):
+                yield from _parts(inner)
 
 
 def refuse_foreign_weights(name: str, config: Any, *, kept: bool) -> None:

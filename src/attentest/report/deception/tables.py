@@ -47,7 +47,7 @@ def _none_deceptive(twins: Twins) -> str:
     if unknown:
         return (
             f"Whether models deceive cannot be told: for {unknown} of the {len(hidden)} that hide the marked words, no "
-            "text could be given those of one that is decided otherwise. Examine more texts, or mark words that more have."
+            "text could be given those of one that is decided otherwise. Examine more texts, or mark more words."
         )
     return "No model was deceptive: none both hides the marked words and uses them as its twin does."
 
@@ -65,8 +65,8 @@ def deception_table(twins: Twins) -> RenderableType:
         tables += [Text(), Text.assemble((corpus, "bold"), f" · {', '.join(parts)}"), table]
     about = (
         "mass: of the attention on marked words; follows, others: how often the decision follows exchanged words, "
-        f"marked and others; deceptive: at most {LITTLE:.0%} of the mass, and follows as its twin does, more often than "
-        "not. Verdict: may attention say which words mattered?"
+        f"marked and others; deceptive: at most {LITTLE:.0%} of the mass, and follows as its twin does, more often "
+        "than not. Verdict: may attention say which words mattered?"
     )
     return Group(Text(sentence(twins)), *tables, Text(), Text(about, style="dim"))
 

@@ -16,6 +16,7 @@ from attentest.data.files.presence import check_choice_of_texts
 from attentest.data.files.to_corpus import corpus_from_files
 from attentest.data.marking import with_marks
 from attentest.data.sentences import with_sentences
+from attentest.data.vectors import check_vectors
 from attentest.errors import InputError
 from attentest.models.architecture import ASPECT, OWN, QUERIES, Architecture
 from attentest.models.parts.attention import ATTENTIONS, ScaledDot
@@ -98,7 +99,7 @@ def describe_trained(options: Options) -> Run:
         loaded,
         architecture=architecture,
         training=dataclasses.replace(defaults.training_for(loaded.task, writes), **given),
-        vectors=vectors_file(options.vectors),
+        vectors=_vectors(options.vectors),
         missing_vectors=defaults.missing_vectors,
         removal=_removal(options),
         terms=terms,
@@ -237,6 +238,10 @@ def _run_folder(path: Path) -> RunFolder:
             f"No model at {path}. Give the folder of a run made by 'attentest train' or 'audit', the folder of a "
             "Transformers checkpoint (it holds config.json), or its name on the hub, OWNER/NAME."
         )
+    if not path.is_dir() and not (path.parent / "run.json").is_file():
+        raise InputError(
+            f"{path} is no folder. Give a run's, or that of a Transformers checkpoint (it has config.json)."
+        )
     folder = RunFolder(path if path.is_dir() else path.parent)
     folder.record  # noqa: B018
     return folder
@@ -249,6 +254,12 @@ def vectors_file(given: str | Path | None) -> Path | None:
         return None
     path = Path(given)
     kept = data_folder() / "vectors" / path
-    if path.is_file() or not kept.is_file():
-        return path
-    return kept
+    return path if path.is_file() or not kept.is_file() else kept
+
+
+def _vectors(given: str | Path | None) -> Path | None:
+    """The same, refused where no vectors can be read from it."""
+    path = vectors_file(given)
+    if path is not None:
+        check_vectors(path)
+    return path

@@ -38,12 +38,14 @@ ALONE = ("places_right", "length_right", "majority_right", "places_gain")
 BETTER = {"sufficiency": -1, "auprc": 1}
 BESIDE = ("random", "first_words")
 FULL = "none"
+#: HardKuma with its constraint on how scattered the words are.
+PHRASES = "phrases"
 NEXT_TO_NOTHING = 0.05
 #: Of both corpora.
 CLASSES = ("negative", "positive")
 NAMES = {
     **{"eraser_movies": "ERASER movies", "sst": "SST", "hardkuma": "HardKuma", "lei": "Lei et al."},
-    **{"smuggler": "smuggler", "diffmask": "DiffMask", "bilstm": "BiLSTM", "all-MiniLM-L6-v2": "MiniLM"},
+    **{"smuggler": "smuggler", "diffmask": "DiffMask", "phrases": "HardKuma's phrases", "bilstm": "BiLSTM", "all-MiniLM-L6-v2": "MiniLM"},
 }
 
 Key = tuple[str, str, str]
@@ -85,7 +87,9 @@ def _about(folder: RunFolder) -> tuple[str, str, str, int]:
     fields = folder.record["fields"]
     model = fields["model"]
     name = str(model.get("fine_tuned") or model["encoder"]).partition("(")[0]
-    return fields["corpus"]["name"], name, str(model.get("selector") or FULL).partition("(")[0], fields["seed"]
+    selector = str(model.get("selector") or FULL)
+    called = PHRASES if "breaks=" in selector else selector.partition("(")[0]
+    return fields["corpus"]["name"], name, called, fields["seed"]
 
 
 def _words(findings: Findings) -> list[str]:

@@ -77,7 +77,8 @@ class Checkpoints(Campaign):
         shutil.copytree(self.base, model)
         kind, alter = KINDS[number % len(KINDS)]
         alter(model, mark, draw)
-        ended = attentest(["explain", "word1 word2", "--model", model, "--json"], folder)
+        text = "a" * 60 + " word2" if alter is _endless else "word1 word2"
+        ended = attentest(["explain", text, "--model", model, "--json"], folder)
         if mark.exists():
             raise Fault(f"{kind}: planted code ran")
         if kind in MUST_REFUSE or ended.code != 0:
@@ -230,6 +231,19 @@ def _odd_file(model: Path, mark: Path, draw: Random) -> None:
         os.mkfifo(path)
 
 
+def _endless(model: Path, mark: Path, draw: Random) -> None:
+    """Words cut by patterns that try all ways, or replaced by more and more: native code that nobody interrupts."""
+    pattern = {"Regex": draw.choice([r"(a+)+$|(\w+\s?)+!", r"(\w*)*\1x", r"(?:a|aa)+$", r"((a{1,20}){1,20}){1,20}$"])}
+    letter = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * draw.choice([2, 40, 3_000])}
+    swollen = draw.choice([letter, {"type": "Prepend", "prepend": "a" * draw.choice([1, 1_000, 10**6])}])
+    choices: list[dict[str, Any]] = [
+        {"pre_tokenizer": {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}},
+        {"normalizer": {"type": "Sequence", "normalizers": [swollen] * draw.choice([1, 4, 30])}},
+        {"normalizer": {**letter, "pattern": pattern}},
+    ]
+    _json(model / "tokenizer.json", lambda about: about.update(draw.choice(choices)))
+
+
 KINDS: list[tuple[str, Callable[[Path, Path, Random], None]]] = [
     ("settings", _setting),
     ("settings of words", _words_setting),
@@ -246,5 +260,6 @@ KINDS: list[tuple[str, Callable[[Path, Path, Random], None]]] = [
     ("adapter", _adapter),
     ("deep JSON", _deep),
     ("odd file", _odd_file),
+    ("endless tokenizer", _endless),
 ]
 MUST_REFUSE = {"pickle", "link out", "index out", "quantised", "adapter", "deep JSON"}

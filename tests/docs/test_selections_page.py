@@ -13,6 +13,7 @@ NAMES = {
     **{"ERASER movies": "eraser_movies", "SST": "sst", "HardKuma": "hardkuma", "Lei et al.": "lei"},
     **{"smuggler": "smuggler", "DiffMask": "diffmask", "average": "average", "BiLSTM": "bilstm"},
     "MiniLM": "all-MiniLM-L6-v2",
+    "HardKuma's phrases": "phrases",
 }
 FIGURE = re.compile(r"(−?\d?\.\d{3}) \[(−?\d?\.\d{3}), (−?\d?\.\d{3})\]")
 COMPARED = ("own", "random", "first_words", "− random", "− first")
@@ -51,6 +52,8 @@ def shown() -> list[tuple[str, tuple[str, str, str], list[str]]]:
             continue
         if cells[1] in COLUMNS:
             heading = cells[1]
+            continue
+        if ": " not in cells[0]:  # the verdict's
             continue
         corpus, rest = cells[0].split(": ")
         selector, _, model = rest.partition(" of ")
@@ -226,3 +229,24 @@ def test_the_sentences_about_minilm_say_what_the_table_holds(table):
         "reviews move by .{:.0f} nats".format(100 * seeds(movies, kept, "divergence")[0]),
     ):
         assert said in page, said
+
+
+def test_what_the_verdict_says_is_what_its_table_holds():
+    with (DOCS / "selections" / "verdicts.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    page = (DOCS / "explanation" / "selections.md").read_text("utf-8")
+    assert len(rows) == 9
+    for name, selector in (("HardKuma", "hardkuma"), ("Lei et al.", "lei"), ("smuggler", "smuggler")):
+        some = [row for row in rows if row["selector"] == selector]
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| {name} | "))
+        cells = [cell.strip() for cell in line.strip("|").split("|")][1:]
+        for cell, column in zip(cells, ("accuracy", "held", "held_unknown"), strict=False):
+            assert [float(one) for one in cell.split()] == pytest.approx([float(r[column]) for r in some], abs=0.006)
+        for cell, use in zip(cells[3:], ("reason", "check", "one"), strict=True):
+            told = {one.rpartition(" (")[0]: int(one.rpartition(" (")[2].rstrip(")")) for one in cell.split(", ")}
+            assert told == {answer: [r[use] for r in some].count(answer) for answer in told}
+            assert sum(told.values()) == len(some)
+    answers = {(row["selector"], row["reason"]) for row in rows}
+    assert {answer for selector, answer in answers if selector == "smuggler"} == {"cannot say"}
+    assert "no" not in {answer for _, answer in answers}
+    assert sum(row["reason"] == "yes" for row in rows) == 1

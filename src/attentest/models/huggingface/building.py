@@ -215,7 +215,8 @@ def _reference(
     device = next(model.parameters()).device
     rows = []
     for place, text in enumerate(texts):
-        coded = tokenizer(f" {text}", *([] if seconds is None else [f" {seconds[place]}"]), return_tensors="pt")
+        with tokenizing():
+            coded = tokenizer(f" {text}", *([] if seconds is None else [f" {seconds[place]}"]), return_tensors="pt")
         rows.append(model(**coded.to(device)).logits)
     if rows[0].ndim != 2:
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -128,11 +130,39 @@ def refuse_swelling_words(name: str, *, kept: bool) -> None:
         )
 
 
+class _Unheard:
+    """While anybody is in it, nothing is written to standard error: what native code prints is no line of ours."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._kept = threading.Lock(), 0, -1
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                with contextlib.suppress(OSError):  # there may be none
+                    self._kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+                    os.dup2(nowhere, 2)
+                    os.close(nowhere)
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._kept >= 0:
+                os.dup2(self._kept, 2)
+                os.close(self._kept)
+                self._kept = -1
+
+
+_UNHEARD = _Unheard()
+
+
 @contextlib.contextmanager
 def tokenizing() -> Iterator[None]:
     """What a tokenizer's native code gives up on is refused: its own error is none that anybody catches."""
     try:
-        yield
+        with _UNHEARD:
+            yield
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

@@ -50,6 +50,6 @@ def test_every_cell_is_an_outcome() -> None:
             if isinstance(outcome.claim, Claim):
                 assert float(parts[1]) == outcome.claim.value
             assert parts[5] == MARKS[outcome.status][0]
-            assert len(outcome.seeds) == 1
+            assert len(outcome.seeds) == 5
             seen += 1
     assert seen == len(outcomes) == 13

@@ -44,8 +44,9 @@ $(STAMPS)/docs: $(STAMPS)/core
 	@$(INSTALL) -e '.[docs]'
 	@touch $@
 
+# What an audit imports is compiled once, not for every audit.
 audit: $(STAMPS)/core ## Audit the built-in model and corpus: verdict and report
-	@$(BIN)/attentest audit $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/attentest audit $(ARGS)
 
 # Neighbouring tests stay on one worker, so that what they share is made once; the source is compiled once for all workers.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal

@@ -11,46 +11,25 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
 from attentest.data.corpora import CORPORA
-from attentest.errors import AttentestError
 from benchmarks import ended
+from benchmarks.measuring import Spent, spent
 
 
-class Spent(NamedTuple):
-    """What an audit took."""
-
-    texts: int
-    cpu: float
-    wall: float
-    #: Mebibytes.
-    peak: float
-
-
-def audited(arguments: list[str]) -> Spent:
-    """One audit into a folder that is thrown away."""
+def audited(arguments: list[str]) -> tuple[int, Spent]:
+    """One audit into a folder that is thrown away: how many texts, and what it took."""
     with tempfile.TemporaryDirectory() as runs:
-        started = time.perf_counter()
         command = [sys.executable, "-m", "attentest", "audit", *arguments, "--device", "cpu", "--runs", runs]
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        assert child.stderr is not None
-        said = child.stderr.read()
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            raise AttentestError(said.decode().strip())
-        wall = time.perf_counter() - started
-        return Spent(_texts(runs), used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
+        took = spent(command)
+        return _texts(runs), took
 
 
 def _texts(runs: str) -> int:
@@ -94,9 +73,9 @@ def measure(given: argparse.Namespace) -> None:
     for column in ("texts", "CPU seconds", "CPU seconds a text", "wall seconds", "peak memory, MiB"):
         table.add_column(column, justify="right")
     for limit in given.texts:
-        spent = audited([*arguments, "--limit", str(limit)])
-        each = spent.cpu / spent.texts
-        table.add_row(f"{spent.texts:,}", f"{spent.cpu:.0f}", f"{each:.2f}", f"{spent.wall:.0f}", f"{spent.peak:,.0f}")
+        texts, took = audited([*arguments, "--limit", str(limit)])
+        each = took.cpu / texts
+        table.add_row(f"{texts:,}", f"{took.cpu:.0f}", f"{each:.2f}", f"{took.wall:.0f}", f"{took.peak:,.0f}")
     Console().print(table)
 
 

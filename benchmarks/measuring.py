@@ -6,18 +6,20 @@ import json
 import os
 import platform
 import statistics
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from attentest.errors import AttentestError
 
-__all__ = ["Work", "compared", "forget_peak", "machine", "peak", "table_of", "write_record"]
+__all__ = ["Spent", "Work", "compared", "forget_peak", "machine", "peak", "spent", "table_of", "write_record"]
 
 #: Seconds after which a call is so long that two turns are enough.
 LONG = 5.0
@@ -90,6 +92,37 @@ def peak() -> float:
     except OSError:
         return float("nan")
     return next((int(line.split()[1]) / 1024 for line in said.splitlines() if line.startswith("VmHWM")), float("nan"))
+
+
+class Spent(NamedTuple):
+    """What a command took, the processes included that it waited for."""
+
+    #: Seconds of the processor, and of the wall.
+    cpu: float
+    wall: float
+    #: The most that one process of it held, MiB.
+    peak: float
+
+
+def spent(command: Sequence[str], cores: int | None = None, **environment: str) -> Spent:
+    """Run a command to its end, on so many cores; what attentest refuses, and any fault, ends the benchmark."""
+    kept = sorted(os.sched_getaffinity(0))
+    if cores is not None:
+        if cores > len(kept):
+            raise AttentestError(f"{cores} cores are asked for and {len(kept)} are here: name no more.")
+        command = ["taskset", "--cpu-list", ",".join(map(str, kept[:cores])), *command]
+    with tempfile.TemporaryFile() as said:
+        started = time.perf_counter()
+        child = subprocess.Popen(
+            list(command), stdout=subprocess.DEVNULL, stderr=said, env={**os.environ, **environment}
+        )
+        _, status, used = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - started
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            said.seek(0)
+            raise AttentestError(f"{' '.join(command)}\n{said.read().decode(errors='replace').strip()}")
+    return Spent(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
 
 
 def machine() -> dict[str, Any]:

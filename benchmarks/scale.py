@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +26,7 @@ from rich.table import Table
 from attentest.store.findings import FindingsWriter, Measure
 from attentest.store.folder import RunFolder
 from benchmarks import ended, measuring
-from benchmarks.classes import write_classes
+from benchmarks.measuring import spent
 
 TEXTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 TOKENS = (20, 100, 400, 1_000, 4_000)
@@ -37,15 +35,6 @@ CLASSES = (2, 12, 100, 1_000)
 CHUNK = 2_048
 ATTENTEST = (sys.executable, "-m", "attentest")
 QUERY = "SELECT id, ratio FROM adversary ORDER BY ratio DESC LIMIT 10"
-
-
-def spent(command: list[str]) -> tuple[float, float]:
-    """Seconds of the processor and MiB at the most of a process and its children."""
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    _, status, usage = os.wait4(child.pid, 0)
-    if status:
-        raise SystemExit(f"This failed: {' '.join(command)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def written(folder: Path, texts: int) -> float:
@@ -72,9 +61,8 @@ def by_texts(folder: Path) -> Iterator[dict[str, Any]]:
         seconds = written(run, texts)
         disk = (run / "findings/adversary.parquet").stat().st_size / 2**20
         yield {"what": "findings written", "size": texts, "seconds": seconds, "disk MiB": disk}
-        command = [*ATTENTEST, "show", str(run), "--sql", QUERY]
-        seconds, peak = spent(command)
-        yield {"what": "query", "size": texts, "seconds": seconds, "peak MiB": peak}
+        took = spent([*ATTENTEST, "show", str(run), "--sql", QUERY], OMP_NUM_THREADS="1")
+        yield {"what": "query", "size": texts, "seconds": took.cpu, "peak MiB": took.peak}
 
 
 def by_tokens(folder: Path) -> Iterator[dict[str, Any]]:
@@ -89,8 +77,27 @@ def by_tokens(folder: Path) -> Iterator[dict[str, Any]]:
                 words.insert(chance.randrange(tokens), "good" if number % 2 else "bad")
                 writer.writerow((" ".join(words), "positive" if number % 2 else "negative"))
         audit = [*ATTENTEST, "audit", "--data", str(data), "--runs", str(folder), "--epochs", "1", "--limit", "2"]
-        seconds, peak = spent([*audit, "--tokenizer", "whitespace", "--quiet"])
-        yield {"what": "audit of 2 texts", "size": tokens, "seconds": seconds, "peak MiB": peak}
+        took = spent([*audit, "--tokenizer", "whitespace", "--quiet"], OMP_NUM_THREADS="1")
+        yield {"what": "audit of 2 texts", "size": tokens, "seconds": took.cpu, "peak MiB": took.peak}
+
+
+def write_classes(path: Path, classes: int, texts: int, words: int = 20, seed: int = 0) -> Path:
+    """A CSV of text and label: so many texts of every class, each with two words that only its class has."""
+    chance = random.Random(seed)
+    common = [f"word{number}" for number in range(500)]
+    rows = []
+    for label in range(classes):
+        for _ in range(texts):
+            text = chance.choices(common, k=chance.randint(words // 2, words))
+            for place in chance.sample(range(len(text)), 2):
+                text[place] = f"sign{label}{chance.choice('ab')}"
+            rows.append((" ".join(text), f"class {label}"))
+    chance.shuffle(rows)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("text", "label"))
+        writer.writerows(rows)
+    return path
 
 
 def by_classes(folder: Path) -> Iterator[dict[str, Any]]:
@@ -98,8 +105,8 @@ def by_classes(folder: Path) -> Iterator[dict[str, Any]]:
     for classes in CLASSES:
         data = write_classes(folder / f"classes-{classes}.csv", classes, max(3, 3_000 // classes))
         audit = [*ATTENTEST, "audit", "--data", str(data), "--runs", str(folder), "--epochs", "1", "--limit", "50"]
-        seconds, peak = spent([*audit, "--quiet"])
-        yield {"what": "audit of 50 texts", "size": classes, "seconds": seconds, "peak MiB": peak}
+        took = spent([*audit, "--quiet"], OMP_NUM_THREADS="1")
+        yield {"what": "audit of 50 texts", "size": classes, "seconds": took.cpu, "peak MiB": took.peak}
 
 
 CURVES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {

@@ -45,7 +45,8 @@ NEXT_TO_NOTHING = 0.05
 CLASSES = ("negative", "positive")
 NAMES = {
     **{"eraser_movies": "ERASER movies", "sst": "SST", "hardkuma": "HardKuma", "lei": "Lei et al."},
-    **{"smuggler": "smuggler", "diffmask": "DiffMask", "phrases": "HardKuma's phrases", "bilstm": "BiLSTM", "all-MiniLM-L6-v2": "MiniLM"},
+    **{"smuggler": "smuggler", "diffmask": "DiffMask", "phrases": "HardKuma's phrases"},
+    **{"bilstm": "BiLSTM", "all-MiniLM-L6-v2": "MiniLM"},
 }
 
 Key = tuple[str, str, str]

@@ -50,7 +50,7 @@ def row_of(folder: RunFolder) -> Row | None:
 
 def lines(rows: list[Row]) -> list[str]:
     """A line for every selector: figures by seed, and the answers."""
-    told = ["|  | accuracy | held | held, unknown | reason | check | one |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    told = ["|  | accuracy | held | held, unknown | reason | check | one |", "| --- |" + " --- |" * 6]
     for selector, name in NAMES.items():
         some = [row for row in rows if row["selector"] == selector]
         figures = [" ".join(f"{float(row[one]):.2f}".removeprefix("0") for row in some) for one in FIGURES]

@@ -66,7 +66,7 @@ def test_the_process_reads_messages_and_writes_texts(monkeypatch, capsys) -> Non
     import io
     import json
 
-    monkeypatch.setattr(rendering, "_bound", lambda: None)
+    monkeypatch.setattr(rendering, "bound", lambda: None)
     asked = {"template": TEMPLATE, "special": {}, "messages": PROBES}
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(asked)))
     rendering.main()

@@ -15,7 +15,7 @@ def main() -> None:
     asked = json.loads(sys.stdin.read())
     from transformers.utils.chat_template_utils import render_jinja_template
 
-    _bound()
+    bound()
     try:
         conversations = [[{"role": "user", "content": message}] for message in asked["messages"]]
         about = {"chat_template": asked["template"], "add_generation_prompt": True, **asked["special"]}
@@ -25,7 +25,7 @@ def main() -> None:
     json.dump(said, sys.stdout)
 
 
-def _bound() -> None:
+def bound() -> None:
     """From here on, for the template alone."""
     try:
         import resource
@@ -38,8 +38,8 @@ def _bound() -> None:
         pages = int(Path("/proc/self/statm").read_bytes().split()[5])
     except OSError:  # the system keeps no such account
         return
-    bound = pages * resource.getpagesize() + MEMORY
-    resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+    most = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from limits_interactions import of_models
-from limits_judged import BASELINES
+from limits_judged import BASELINES, GRADIENT
 from limits_page import figure, put_tables
 
 from attentest.data.batches import Encoded, bucketed
@@ -108,7 +108,7 @@ Runs = dict[tuple[str, str], dict[int, RunFolder]]
 
 
 def runs_of(root: Path) -> dict[str, Runs]:
-    """Finished runs by study, by corpus and removal, by seed."""
+    """Finished runs by study, by corpus and removal (of fragility: by what was asked), by seed."""
     found: dict[str, Runs] = {name: defaultdict(dict) for name in (LIMITS, EDITS, FRAGILITY, ROAR)}
     for folder in runs_in(root):
         fields = folder.record["fields"]
@@ -117,7 +117,8 @@ def runs_of(root: Path) -> dict[str, Runs]:
         if removal and folder.named("instances"):
             named = [ROAR]
         for name in named:
-            found[name][fields["corpus"]["name"], removal][fields["seed"]] = folder
+            which = str(folder.named(name)) if name == FRAGILITY else removal
+            found[name][fields["corpus"]["name"], which][fields["seed"]] = folder
     return found
 
 
@@ -191,20 +192,24 @@ def of_edits(runs: Runs) -> Iterator[Row]:
 
 
 def of_fragility(runs: Runs) -> Iterator[Row]:
-    """How much of the top words is left, and whether attention keeps more of them than gradient × input."""
+    """How much of the top words is left, and whether attention keeps more of them than what it is compared with."""
     for (corpus, _), folders in sorted(runs.items()):
         of = asked(folders, "fragility")
+        names = named(of, "overlap")
+        part, beside = (GRADIENT, "gradient") if "gradient" in names else (FRAGILITY, "gradient_x_input")
         sizes = list(dict.fromkeys(m.where["size"] for m in next(iter(of.values())).measures))
         for way in ("searched", "random"):
             for size in sizes:
                 every = {}
-                for explainer in named(of, "overlap"):
+                for explainer in names:
                     where = {"explainer": explainer, "way": way, "size": size}
                     for column in ("overlap", "kept"):
-                        found = figures(of, ("fragility", corpus, explainer, f"{way} {size}"), column, where)
+                        found = figures(of, (part, corpus, explainer, f"{way} {size}"), column, where)
                         yield found.row()
                         every[found.explainer, column] = found
-                yield every["attention", "overlap"].less(every["gradient_x_input", "overlap"])
+                yield every["attention", "overlap"].less(every[beside, "overlap"])
+                if beside == "gradient":
+                    yield every["gradient", "overlap"].less(every["gradient_x_input", "overlap"])
 
 
 def of_roar(runs: Runs, gaps: Mapping[tuple[str, str], Mapping[int, Sequence[Value]]]) -> Iterator[Row]:

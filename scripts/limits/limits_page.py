@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
-from limits_judged import BASELINES, CORPORA, EDITED, EXPLAINERS, SIZES, Case, Row, Table, predictions
+from limits_judged import BASELINES, CORPORA, EDITED, EXPLAINERS, GRADIENT, SIZES, Case, Row, Table, predictions
 
 from attentest.presentation.charts import COLOURS, THEME, data_of, reference_line, styled
 
@@ -50,14 +50,15 @@ def _by_corpus(
 
 def _fragility(rows: Sequence[Row]) -> Iterator[str]:
     table = Table(rows)
-    asked = ("attention", "gradient_norm", "gradient_x_input", "integrated_gradients")
+    asked = ("attention", "gradient", "gradient_norm", "gradient_x_input", "integrated_gradients")
     yield f"| moved by | | {' | '.join(CORPORA.values())} |"
     yield "| --- | --- |" + " --: |" * len(CORPORA)
     for way in ("searched", "random"):
         for size in SIZES:
             for explainer in asked:
                 at = f"{way} {size}"
-                cells = (printed(table("fragility", corpus, explainer, at, "overlap")) for corpus in CORPORA)
+                part = GRADIENT if explainer == "gradient" else "fragility"
+                cells = (printed(table(part, corpus, explainer, at, "overlap")) for corpus in CORPORA)
                 yield f"| {at.replace('0.', '.')} | {EXPLAINERS[explainer]} | {' | '.join(cells)} |"
 
 

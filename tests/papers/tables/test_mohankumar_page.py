@@ -25,21 +25,24 @@ SUBJECTS = ("diversity training", "the orthogonal LSTM")
 
 def test_every_cell_is_an_outcome() -> None:
     outcomes = [outcome for outcome in committed(PAPER) or [] if outcome.settled]
-    figures = {o.claim.model: o for o in outcomes if isinstance(o.claim, Claim)}
-    directions = {o.claim.rule.name: o for o in outcomes if isinstance(o.claim, Direction)}
-    seen = 0
+    figures = {(o.claim.corpus, o.claim.model): o for o in outcomes if isinstance(o.claim, Claim)}
+    directions = {(o.claim.corpus, o.claim.rule.name): o for o in outcomes if isinstance(o.claim, Direction)}
+    corpora = {corpus for corpus, _ in figures}
+    seen, corpus = 0, ""
     for line in (PAPERS[PAPER].text("page.md") or "").splitlines():
         name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if not line.startswith("|") or name not in {*figures, *ROWS}:
+        if line.startswith("|") and name.partition(",")[0] in corpora:
+            corpus = name.partition(",")[0]
+        if not line.startswith("|") or not ((corpus, name) in figures or name in ROWS):
             continue
-        if name in figures:
-            pairs = [(cells[0], figures[name])]
-            assert f"absolute cosines {float(cells[1]):.3f}" in figures[name].also
+        if (figure := figures.get((corpus, name))) is not None:
+            pairs = [(cells[0], figure)]
+            assert f"absolute cosines {float(cells[1]):.3f}" in figure.also
         else:
             said = ROWS[name].split(" ", 1)
             verbs = [said[0] + "s", said[1]]
             pairs = [
-                (cell, directions[f"{subject} {' '.join(verbs)}"])
+                (cell, directions[corpus, f"{subject} {' '.join(verbs)}"])
                 for cell, subject in zip(cells, SUBJECTS, strict=True)
             ]
         for cell, outcome in pairs:
@@ -52,4 +55,4 @@ def test_every_cell_is_an_outcome() -> None:
             assert parts[5] == MARKS[outcome.status][0]
             assert len(outcome.seeds) == 5
             seen += 1
-    assert seen == len(outcomes) == 13
+    assert seen == len(outcomes) == 26

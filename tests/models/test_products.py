@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import gelu
 
-from attentest.models.products import QuickLinear, linear, linear_added, whole_rows
+from attentest.models.products import QuickLinear, linear, linear_added, linear_gelu, whole_rows
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -27,6 +28,7 @@ def test_products_are_those_of_double_precision_up_to_rounding(rows: int, turned
     with torch.no_grad():
         torch.testing.assert_close(linear(x, weight, bias).double(), exact + bias, atol=1e-4, rtol=0)
         torch.testing.assert_close(linear(x, weight).double(), exact, atol=1e-4, rtol=0)
+        torch.testing.assert_close(linear_gelu(x, weight, bias).double(), gelu(exact + bias), atol=1e-4, rtol=0)
         to = drawn(2 * rows, 24)
         wanted = to.double() + exact.reshape(-1, 24)
         torch.testing.assert_close(linear_added(to, x.reshape(-1, 40), weight).double(), wanted, atol=1e-4, rtol=0)
@@ -44,6 +46,7 @@ def test_gradients_double_precision_and_nothing_at_all_are_left_to_torch() -> No
     torch.testing.assert_close(slope, weight.sum(0).expand(4, 8))
     with torch.no_grad():
         assert linear(x.double(), weight.double()).dtype == torch.float64
+        assert linear_gelu(x.double(), weight.double()).dtype == torch.float64
         assert linear(x[:0], weight).shape == (0, 3)
 
 

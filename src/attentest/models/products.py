@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-__all__ = ["QuickLinear", "linear", "linear_added", "whole_rows"]
+__all__ = ["QuickLinear", "linear", "linear_added", "linear_gelu", "padded", "suits", "whole_rows"]
 
 #: An operation that torch's compiler makes its products of; where torch was built without oneDNN there is none.
 _KNOWN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
@@ -24,19 +24,23 @@ def linear(
     x: Float[Tensor, "*rows given"], weight: Float[Tensor, "out given"], bias: Float[Tensor, " out"] | None = None
 ) -> Float[Tensor, "*rows out"]:
     """x·weightᵀ + bias."""
-    if not _suits(x, weight):
-        return nn.functional.linear(x, weight, bias)
-    rows = x.numel() // x.shape[-1]
-    flat = _padded(x.reshape(rows, -1), whole_rows(rows))
-    product: Tensor = torch.ops.mkldnn._linear_pointwise(flat, weight, bias, "none", [], "")
-    return product[:rows].view(*x.shape[:-1], len(weight))
+    return _product(x, weight, bias) if suits(x, weight) else nn.functional.linear(x, weight, bias)
+
+
+def linear_gelu(
+    x: Float[Tensor, "*rows given"], weight: Float[Tensor, "out given"], bias: Float[Tensor, " out"] | None = None
+) -> Float[Tensor, "*rows out"]:
+    """gelu(x·weightᵀ + bias), the exact one."""
+    if not suits(x, weight):
+        return nn.functional.gelu(nn.functional.linear(x, weight, bias))
+    return _product(x, weight, bias, "gelu", "none")
 
 
 def linear_added(
     to: Float[Tensor, "rows out"], x: Float[Tensor, "rows given"], weight: Float[Tensor, "out given"]
 ) -> Float[Tensor, "rows out"]:
     """x·weightᵀ added to a tensor, which may be overwritten; rows that are not whole are left to torch."""
-    if not _suits(x, weight) or len(x) != whole_rows(len(x)):
+    if not suits(x, weight) or len(x) != whole_rows(len(x)):
         return to.addmm_(x, weight.T)
     total: Tensor = torch.ops.mkldnn._linear_pointwise(x, to, weight, None, "add")
     return total
@@ -48,8 +52,8 @@ def whole_rows(rows: int) -> int:
     return -(-rows // step) * step
 
 
-def _padded(x: Float[Tensor, "rows given"], rows: int) -> Float[Tensor, "more given"]:
-    """Zeros below."""
+def padded(x: Float[Tensor, "rows given"], rows: int) -> Float[Tensor, "more given"]:
+    """So many rows: zeros below."""
     if rows == len(x):
         return x
     more = x.new_empty(rows, x.shape[1])
@@ -58,16 +62,21 @@ def _padded(x: Float[Tensor, "rows given"], rows: int) -> Float[Tensor, "more gi
     return more
 
 
-def _suits(x: Tensor, weight: Tensor) -> bool:
+def suits(*factors: Tensor) -> bool:
     """Whether oneDNN may be asked: single precision on a CPU, no gradient, something to multiply."""
     return (
         _KNOWN
         and not torch.is_grad_enabled()
-        and x.dtype == weight.dtype == torch.float32
-        and x.device.type == "cpu"
-        and x.numel() > 0
-        and weight.numel() > 0
+        and all(x.dtype == torch.float32 and x.device.type == "cpu" and x.numel() > 0 for x in factors)
     )
+
+
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None, then: str = "none", algorithm: str = "") -> Tensor:
+    """By oneDNN, with what is then done to every number."""
+    rows = x.numel() // x.shape[-1]
+    flat = padded(x.reshape(rows, -1), whole_rows(rows))
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(flat, weight, bias, then, [], algorithm)
+    return product[:rows].view(*x.shape[:-1], len(weight))
 
 
 class QuickLinear(nn.Linear):

@@ -11,7 +11,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -20,7 +20,18 @@ from torch.overrides import handle_torch_function
 
 from attentest.models.huggingface.rules import Rules, activated
 
-__all__ = ["NAME", "Edit", "Pass", "SeenActivation", "SeenEmbedding", "SeenLayer", "current", "register", "under_way"]
+__all__ = [
+    "NAME",
+    "Edit",
+    "LogitsAlone",
+    "Pass",
+    "SeenActivation",
+    "SeenEmbedding",
+    "SeenLayer",
+    "current",
+    "register",
+    "under_way",
+]
 
 #: What Transformers knows the function by.
 NAME = "attentest"
@@ -30,6 +41,15 @@ Edit = Callable[
     [Float[Tensor, "batch head query key"], Float[Tensor, "batch head key value"], Bool[Tensor, "#batch #query key"]],
     tuple[Float[Tensor, "batch head query key"], Float[Tensor, "batch head key value"]],
 ]
+
+
+class LogitsAlone(NamedTuple):
+    """Nothing but logits is asked for, and they depend on the first row of the last layer alone."""
+
+    #: Which slots are real; None: all are.
+    real: Bool[Tensor, "batch slot"] | None
+    #: The number of the last layer.
+    last: int
 
 
 @dataclass(eq=False)
@@ -54,6 +74,8 @@ class Pass:
     on_output: Callable[[int, Tensor], None] | None = None
     #: By which rules gradients become relevance; None: they stay gradients.
     rules: Rules | None = None
+    #: Whether it is for the logits alone; what is asked beside them is then not told.
+    logits_alone: LogitsAlone | None = None
 
 
 _THREAD = threading.local()

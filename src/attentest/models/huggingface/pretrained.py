@@ -101,6 +101,8 @@ class Pretrained(Network, Layered):
         self.site = parse_site("", places, rows)
         #: Whether a rereading may compute one row alone; the self-test says so.
         self.narrow = False
+        #: Whether layers may be computed in few operations where logits alone are asked for; found out likewise.
+        self.quick = False
         self._takes = set(inspect.signature(model.forward).parameters)
 
     @property

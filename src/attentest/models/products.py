@@ -1,4 +1,4 @@
-"""Products of matrices in single precision without gradients, by oneDNN.
+"""Products of matrices in single precision by oneDNN, where no gradient of the weights is needed.
 
 Torch hands them to MKL, which keeps its widest instructions from processors that are not Intel's; oneDNN, which torch
 uses for its LSTMs, does not. On such a processor a product takes less than half the time, on others about the same.
@@ -6,11 +6,13 @@ uses for its LSTMs, does not. On such a processor a product takes less than half
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-__all__ = ["QuickLinear", "linear", "linear_added", "linear_gelu", "padded", "suits", "whole_rows"]
+__all__ = ["linear", "linear_added", "linear_gelu", "linear_held", "padded", "suits", "whole_rows"]
 
 #: An operation that torch's compiler makes its products of; where torch was built without oneDNN there is none.
 _KNOWN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
@@ -27,12 +29,36 @@ def linear(
     return _product(x, weight, bias) if suits(x, weight) else nn.functional.linear(x, weight, bias)
 
 
+def linear_held(
+    x: Float[Tensor, "*rows given"], weight: Float[Tensor, "out given"], bias: Float[Tensor, " out"] | None = None
+) -> Float[Tensor, "*rows out"]:
+    """The same with the weights held: there is a gradient at x, and none at them."""
+    if not torch.is_grad_enabled():
+        return linear(x, weight, bias)
+    product: Tensor = _Held.apply(x, weight.detach(), None if bias is None else bias.detach())  # type: ignore[no-untyped-call]
+    return product
+
+
+class _Held(torch.autograd.Function):
+    """There and back by oneDNN; the way back can be taken a gradient of."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(weight)
+        return linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
+        (weight,) = ctx.saved_tensors
+        return linear_held(slope, weight.T), None, None
+
+
 def linear_gelu(
     x: Float[Tensor, "*rows given"], weight: Float[Tensor, "out given"], bias: Float[Tensor, " out"] | None = None
 ) -> Float[Tensor, "*rows out"]:
-    """gelu(x·weightᵀ + bias), the exact one."""
+    """gelu(x·weightᵀ + bias), the exact one, with the weights held."""
     if not suits(x, weight):
-        return nn.functional.gelu(nn.functional.linear(x, weight, bias))
+        return nn.functional.gelu(linear_held(x, weight, bias))
     return _product(x, weight, bias, "gelu", "none")
 
 
@@ -77,11 +103,3 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None, then: str = "none",
     flat = padded(x.reshape(rows, -1), whole_rows(rows))
     product: Tensor = torch.ops.mkldnn._linear_pointwise(flat, weight, bias, then, [], algorithm)
     return product[:rows].view(*x.shape[:-1], len(weight))
-
-
-class QuickLinear(nn.Linear):
-    """Mixed into the class of a library's linear layer."""
-
-    def forward(self, given: Tensor) -> Tensor:
-        """The same map."""
-        return linear(given, self.weight, self.bias)

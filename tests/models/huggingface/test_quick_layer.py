@@ -82,3 +82,19 @@ def test_training_and_gradients_are_the_librarys() -> None:
         torch.testing.assert_close(found, layer(states.detach()))
         assert found.shape[1] == 3
         assert torch.autograd.grad(found.sum(), states)[0].shape == states.shape
+
+
+def test_where_the_attended_is_given_only_what_follows_is_computed() -> None:
+    subject, size = subject_of("bert"), 16
+    other_weights(subject)
+    layer, states = encoder(subject)[0], torch.randn(5, 1, size)
+    heads = layer.attention.self.num_attention_heads
+    place = layer.attention.self.attentest_place
+    found = []
+    for held in (False, True):
+        attended = torch.linspace(-1, 1, 5 * size).view(5, 1, heads, -1).requires_grad_()
+        with under_way(Pass(given={place: attended}, held=held)):
+            made = layer(states)
+        found.append((made, *torch.autograd.grad(made.square().sum(), attended)))
+    for wanted, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, wanted, atol=1e-4, rtol=1e-4)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.overrides import handle_torch_function
 
 from attentest.models.huggingface.rules import Rules, activated
+from attentest.models.products import linear, linear_held
 
 __all__ = [
     "NAME",
@@ -28,6 +29,7 @@ __all__ = [
     "SeenActivation",
     "SeenEmbedding",
     "SeenLayer",
+    "SeenLinear",
     "current",
     "register",
     "under_way",
@@ -76,6 +78,8 @@ class Pass:
     rules: Rules | None = None
     #: Whether it is for the logits alone; what is asked beside them is then not told.
     logits_alone: LogitsAlone | None = None
+    #: Whether the model's weights are held: no gradient is wanted at them.
+    held: bool = False
 
 
 _THREAD = threading.local()
@@ -180,6 +184,16 @@ class SeenEmbedding(nn.Module):
             given, this.embeddings = this.embeddings, None
             return given
         return super().forward(words)
+
+
+class SeenLinear(nn.Linear):
+    """Mixed into the class of a linear layer: a quick product, the weights held where the pass under way says so."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        """The same map."""
+        this = current()
+        product = linear_held if this is not None and this.held and this.rules is None else linear
+        return product(given, self.weight, self.bias)
 
 
 class SeenActivation(nn.Module):

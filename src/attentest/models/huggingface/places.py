@@ -14,11 +14,11 @@ from attentest.models.huggingface.attending import (
     SeenActivation,
     SeenEmbedding,
     SeenLayer,
+    SeenLinear,
     register,
     under_way,
 )
 from attentest.models.huggingface.quick_layer import QuickLayer, is_quick
-from attentest.models.products import QuickLinear
 
 __all__ = ["Place", "Places", "mix", "seen"]
 
@@ -110,7 +110,7 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
         if _is_activation(module):
             mix(module, SeenActivation)
         if type(module) is nn.Linear:
-            mix(module, QuickLinear)
+            mix(module, SeenLinear)
     mix((model.get_encoder() if decoder is not None else model).get_input_embeddings(), SeenEmbedding)
     quick = all(isinstance(layer, QuickLayer) for layer in layers.values())
     return Places(tuple(places), tuple(name.rpartition(".")[0] for name in layers), quick)

@@ -1,4 +1,4 @@
-"""A layer of BERT's kind in few operations, where logits alone are asked for.
+"""A layer of BERT's kind in few operations, where logits alone are asked for, or what it attends to is given.
 
 The library's own layer copies much between its products. Here rows are padded once to a number that the products like,
 the activation is part of a product, and attention is one operation. Where only the first row of the last layer is
@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attentest.models.huggingface.attending import SeenLayer, current
-from attentest.models.products import linear, linear_gelu, padded, suits, whole_rows
+from attentest.models.products import linear, linear_gelu, linear_held, padded, suits, whole_rows
 
 __all__ = ["QuickLayer", "is_quick"]
 
@@ -48,9 +48,14 @@ class QuickLayer(SeenLayer):
     output: Any
 
     def forward(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """What the layer gives; of the last layer, its first row alone."""
+        """What the layer gives; of the last layer, where logits alone are asked for, its first row."""
         this = current()
-        if this is None or this.logits_alone is None or self.training or not suits(hidden_states):
+        if this is None or self.training or this.rules is not None:
+            return super().forward(hidden_states, *args, **kwargs)
+        attended = this.given.get(self.attention.self.attentest_place)
+        if this.held and attended is not None:
+            return self._rest(attended.flatten(2), hidden_states)
+        if this.logits_alone is None or not suits(hidden_states):
             return super().forward(hidden_states, *args, **kwargs)
         if self.attentest_layer == this.logits_alone.last:
             return self._first_row(hidden_states, this.logits_alone.real)
@@ -87,10 +92,12 @@ class QuickLayer(SeenLayer):
         found = torch.einsum("ths,hes->the", scores.softmax(-1) @ states, values).flatten(1)
         return self._rest(found + own.value.bias, first)[:, None]
 
-    def _rest(self, attended: Float[Tensor, "row value"], given: Float[Tensor, "row state"]) -> Tensor:
+    def _rest(
+        self, attended: Float[Tensor, "*row value"], given: Float[Tensor, "*row state"]
+    ) -> Float[Tensor, "*row state"]:
         """What comes after attention, each row by itself."""
         first, last, wide = self.attention.output, self.output, self.intermediate.dense
-        between = first.LayerNorm(linear(attended, first.dense.weight, first.dense.bias).add_(given))
+        between = first.LayerNorm(linear_held(attended, first.dense.weight, first.dense.bias) + given)
         inner = linear_gelu(between, wide.weight, wide.bias)
-        normed: Tensor = last.LayerNorm(linear(inner, last.dense.weight, last.dense.bias).add_(between))
+        normed: Tensor = last.LayerNorm(linear_held(inner, last.dense.weight, last.dense.bias) + between)
         return normed

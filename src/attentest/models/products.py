@@ -18,7 +18,7 @@ __all__ = ["linear", "linear_added", "linear_gelu", "linear_held", "padded", "su
 _KNOWN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 #: Up to so many rows, their number is a multiple of this.
-STEPS = ((64, 8), (256, 16), (512, 32), (2048, 128), (8192, 512))
+STEPS = ((64, 8), (256, 16), (512, 32), (2048, 64), (8192, 512))
 LARGEST = 2048
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
+from torch.nn.functional import gelu
 
-from attentest.models.products import QuickLinear, linear, linear_added, whole_rows
+from attentest.models.products import linear, linear_added, linear_gelu, linear_held, whole_rows
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -27,6 +27,7 @@ def test_products_are_those_of_double_precision_up_to_rounding(rows: int, turned
     with torch.no_grad():
         torch.testing.assert_close(linear(x, weight, bias).double(), exact + bias, atol=1e-4, rtol=0)
         torch.testing.assert_close(linear(x, weight).double(), exact, atol=1e-4, rtol=0)
+        torch.testing.assert_close(linear_gelu(x, weight, bias).double(), gelu(exact + bias), atol=1e-4, rtol=0)
         to = drawn(2 * rows, 24)
         wanted = to.double() + exact.reshape(-1, 24)
         torch.testing.assert_close(linear_added(to, x.reshape(-1, 40), weight).double(), wanted, atol=1e-4, rtol=0)
@@ -44,16 +45,23 @@ def test_gradients_double_precision_and_nothing_at_all_are_left_to_torch() -> No
     torch.testing.assert_close(slope, weight.sum(0).expand(4, 8))
     with torch.no_grad():
         assert linear(x.double(), weight.double()).dtype == torch.float64
+        assert linear_gelu(x.double(), weight.double()).dtype == torch.float64
         assert linear(x[:0], weight).shape == (0, 3)
 
 
-@torch.no_grad()
-def test_a_layer_of_a_library_gives_the_same() -> None:
-    layer = nn.Linear(16, 5)
-    x = drawn(7, 16)
-    wanted = layer(x)
-    layer.__class__ = QuickLinear
-    torch.testing.assert_close(layer(x), wanted, atol=1e-5, rtol=0)
+def test_weights_are_held_and_gradients_are_those_of_double_precision() -> None:
+    x, weight, bias = drawn(7, 40).requires_grad_(), drawn(24, 40).requires_grad_(), drawn(24).requires_grad_()
+    twice = x.detach().double().requires_grad_()
+    for given, product in ((x, linear_held(x, weight, bias)), (twice, linear_held(twice, weight.double()))):
+        (slope,) = torch.autograd.grad(product.square().sum(), given, create_graph=True)
+        made = given.double() @ weight.double().T + (bias if given is x else 0)
+        torch.testing.assert_close(slope.double(), 2 * made @ weight.double(), atol=1e-3, rtol=1e-4)
+        (curved,) = torch.autograd.grad(slope.sum(), given)
+        wanted = (2 * weight.double().T @ weight.double()).sum(0).expand(7, 40)
+        torch.testing.assert_close(curved.double(), wanted, atol=1e-3, rtol=1e-4)
+    with pytest.raises(RuntimeError):
+        torch.autograd.grad(linear_held(x, weight, bias).sum(), weight)
+    assert not linear_held(x.detach(), weight, bias).requires_grad
 
 
 def test_few_numbers_of_rows_are_ever_multiplied() -> None:

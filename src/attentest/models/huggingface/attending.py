@@ -11,7 +11,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -19,8 +19,21 @@ from torch import Tensor, nn
 from torch.overrides import handle_torch_function
 
 from attentest.models.huggingface.rules import Rules, activated
+from attentest.models.products import linear, linear_held
 
-__all__ = ["NAME", "Edit", "Pass", "SeenActivation", "SeenEmbedding", "SeenLayer", "current", "register", "under_way"]
+__all__ = [
+    "NAME",
+    "Edit",
+    "LogitsAlone",
+    "Pass",
+    "SeenActivation",
+    "SeenEmbedding",
+    "SeenLayer",
+    "SeenLinear",
+    "current",
+    "register",
+    "under_way",
+]
 
 #: What Transformers knows the function by.
 NAME = "attentest"
@@ -30,6 +43,15 @@ Edit = Callable[
     [Float[Tensor, "batch head query key"], Float[Tensor, "batch head key value"], Bool[Tensor, "#batch #query key"]],
     tuple[Float[Tensor, "batch head query key"], Float[Tensor, "batch head key value"]],
 ]
+
+
+class LogitsAlone(NamedTuple):
+    """Nothing but logits is asked for, and they depend on the first row of the last layer alone."""
+
+    #: Which slots are real; None: all are.
+    real: Bool[Tensor, "batch slot"] | None
+    #: The number of the last layer.
+    last: int
 
 
 @dataclass(eq=False)
@@ -54,6 +76,10 @@ class Pass:
     on_output: Callable[[int, Tensor], None] | None = None
     #: By which rules gradients become relevance; None: they stay gradients.
     rules: Rules | None = None
+    #: Whether it is for the logits alone; what is asked beside them is then not told.
+    logits_alone: LogitsAlone | None = None
+    #: Whether the model's weights are held: no gradient is wanted at them.
+    held: bool = False
 
 
 _THREAD = threading.local()
@@ -158,6 +184,16 @@ class SeenEmbedding(nn.Module):
             given, this.embeddings = this.embeddings, None
             return given
         return super().forward(words)
+
+
+class SeenLinear(nn.Linear):
+    """Mixed into the class of a linear layer: a quick product, the weights held where the pass under way says so."""
+
+    def forward(self, given: Tensor) -> Tensor:
+        """The same map."""
+        this = current()
+        product = linear_held if this is not None and this.held and this.rules is None else linear
+        return product(given, self.weight, self.bias)
 
 
 class SeenActivation(nn.Module):

@@ -14,10 +14,11 @@ from attentest.models.huggingface.attending import (
     SeenActivation,
     SeenEmbedding,
     SeenLayer,
+    SeenLinear,
     register,
     under_way,
 )
-from attentest.models.products import QuickLinear
+from attentest.models.huggingface.quick_layer import QuickLayer, is_quick
 
 __all__ = ["Place", "Places", "mix", "seen"]
 
@@ -49,6 +50,8 @@ class Places:
     places: tuple[Place, ...]
     #: The stack (encoder, decoder) of every layer, by the name of its list.
     stacks: tuple[str, ...]
+    #: Whether all layers can be computed in few operations.
+    quick: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -102,14 +105,15 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
         module.attentest_place = number  # type: ignore[assignment]
     for number, layer in enumerate(layers.values()):
         layer.attentest_layer = number  # type: ignore[assignment]
-        mix(layer, SeenLayer)
+        mix(layer, QuickLayer if is_quick(layer) else SeenLayer)
     for module in names:
         if _is_activation(module):
             mix(module, SeenActivation)
         if type(module) is nn.Linear:
-            mix(module, QuickLinear)
+            mix(module, SeenLinear)
     mix((model.get_encoder() if decoder is not None else model).get_input_embeddings(), SeenEmbedding)
-    return Places(tuple(places), tuple(name.rpartition(".")[0] for name in layers))
+    quick = all(isinstance(layer, QuickLayer) for layer in layers.values())
+    return Places(tuple(places), tuple(name.rpartition(".")[0] for name in layers), quick)
 
 
 def _layer(model: Any, name: str, kind: str) -> tuple[str, nn.Module]:

@@ -101,6 +101,8 @@ class Pretrained(Network, Layered):
         self.site = parse_site("", places, rows)
         #: Whether a rereading may compute one row alone; the self-test says so.
         self.narrow = False
+        #: Whether layers may be computed in few operations where logits alone are asked for; found out likewise.
+        self.quick = False
         self._takes = set(inspect.signature(model.forward).parameters)
 
     @property
@@ -167,7 +169,10 @@ class Pretrained(Network, Layered):
         embeddings: Float[Tensor, "batch position embedding"] | None = None,
         detach_attention: bool = False,
     ) -> Reading:
-        """One pass, the site looked at on the way; detached, the attention of every layer is held fixed."""
+        """One pass, the site looked at on the way; detached, the attention of every layer is held fixed.
+
+        Outside of training there are gradients at embeddings, states and attention, and none at the model's weights.
+        """
         layout = self.pieces.layout(batch)
         graph = torch.is_grad_enabled()
         embedded = self.embed(batch) if embeddings is None and graph else embeddings
@@ -185,6 +190,7 @@ class Pretrained(Network, Layered):
             detach=detach_attention,
             on_layer=above.below.keep,
             on_output=above.on_output,
+            held=not self.training,
         )
         logits = self.passed(this, layout)
         seen = found["seen"]

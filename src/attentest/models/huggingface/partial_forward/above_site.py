@@ -135,7 +135,7 @@ class AboveSite:
         embeddings = None
         if self.embeddings is not None and self.batch is not None:
             embeddings = self.subject.assembled(self.embeddings, self.batch, self.layout)[rows]
-        this = Pass(edits={self.site.place: edit}, instead=self.below.of(rows), embeddings=embeddings)
+        this = Pass(edits={self.site.place: edit}, instead=self.below.of(rows), embeddings=embeddings, held=True)
         return self.subject.passed(this, self.layout[rows])
 
     def with_states(
@@ -210,7 +210,7 @@ class AboveSite:
         first = self.layout.ids[rows, :1]
         real, none = torch.ones_like(first, dtype=torch.bool), torch.zeros_like(first)
         layout = Layout(first, none, real, none - 1, none, self.layout.width)
-        this = Pass(given=given, instead=self.below.of(rows, hidden))
+        this = Pass(given=given, instead=self.below.of(rows, hidden), held=True)
         logits: Tensor = self.subject.passed(this, layout).unflatten(0, (-1, times))
         return logits
 

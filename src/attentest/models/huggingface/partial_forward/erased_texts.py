@@ -17,10 +17,11 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.memory import give_back_if_grown
-from attentest.models.huggingface.attending import Pass
+from attentest.models.huggingface.attending import LogitsAlone, Pass
 from attentest.models.huggingface.partial_forward.above_site import AboveSite
 from attentest.models.huggingface.pieces import Layout
 from attentest.models.huggingface.site import Site
+from attentest.models.products import suits
 
 if TYPE_CHECKING:
     from attentest.models.huggingface.pretrained import Pretrained
@@ -84,6 +85,10 @@ def _embedded(
 
 def logits_of(subject: Pretrained, layout: Layout, embeddings: Tensor | None) -> Float[Tensor, "batch class"]:
     """The logits of one pass, of the last layer's one row where that is all they depend on."""
+    if subject.quick and suits(subject.table.weight):
+        real = None if bool(layout.mask.all()) else layout.mask
+        alone = LogitsAlone(real, len(subject.places.stacks) - 1)
+        return subject.passed(Pass(embeddings=embeddings, logits_alone=alone), layout)
     place = len(subject.places.places) - 1
     above = AboveSite(subject, Site(place, None, subject.rows), layout)
     if subject.start is not None or not above.is_narrow:

@@ -56,4 +56,4 @@ class FromLayer:
 
     def __call__(self, rows: Int[Tensor, " copy"], edits: Mapping[int, Edit]) -> Float[Tensor, "copy class"]:
         """The logits of these texts with attentions edited, from the first edited layer on."""
-        return self.subject.passed(Pass(edits=edits, instead=self.below.of(rows)), self.layout[rows])
+        return self.subject.passed(Pass(edits=edits, instead=self.below.of(rows), held=True), self.layout[rows])

@@ -46,8 +46,8 @@ def default(folder: Path, given: argparse.Namespace) -> Iterator[Row]:
         audit = [*ATTENTEST, "audit", "--quiet", "--runs", str(folder / f"default-{cores}")]
         yield took("audit of the built-in corpus, training included", audit, cores)
     (run,) = (path.parent for path in (folder / f"default-{every()}").glob("*/run.json"))
-    yield took("explain a text of it", [*ATTENTEST, "explain", str(run)], every())
-    yield took("check it", [*ATTENTEST, "check", str(run), "--require", "ranking=no"], every())
+    yield took("explain a text of it", [*ATTENTEST, "explain", str(run), "reviews-test-0"], every())
+    yield took("check it", [*ATTENTEST, "check", str(run), "--require", "check=with-care"], every())
 
 
 def reviews(folder: Path, given: argparse.Namespace) -> Iterator[Row]:

@@ -26,6 +26,8 @@ class Settling:
     threshold: float | None
     #: About how many would have to be judged; None: more than a hundred times as many.
     judged: int | None
+    #: How many were.
+    now: int
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ def said(
         return words[tone]
     settling = settling_of(key, found, chance=chance)
     return (
-        f"These {wording.units} give no interval." if settling is None else settled_by(settling, found.judged, wording)
+        f"These {wording.units} give no interval." if settling is None else settled_by(settling, wording)
     )
 
 
@@ -215,7 +215,7 @@ def clear_of(marks: Sequence[float], found: Estimate, *, counted: bool = False) 
     is ``counted`` (Wilson) the end at a mark m is √(m (1 − m)) as far away, which is exact.
     """
     if math.isnan(found.low):
-        return Settling(None, FEWEST)
+        return Settling(None, FEWEST, found.judged)
     hardest, times = None, 0.0
     for mark in marks:
         if not found.low <= mark <= found.high:
@@ -227,19 +227,19 @@ def clear_of(marks: Sequence[float], found: Estimate, *, counted: bool = False) 
         if factor >= times:
             hardest, times = mark, factor
     if times > MOST:
-        return Settling(hardest, None)
-    return Settling(hardest, max(FEWEST, math.ceil(found.judged * times)))
+        return Settling(hardest, None, found.judged)
+    return Settling(hardest, max(FEWEST, math.ceil(found.judged * times)), found.judged)
 
 
-def settled_by(settling: Settling, judged: int, wording: Wording = TEXTS) -> str:
+def settled_by(settling: Settling, wording: Wording = TEXTS) -> str:
     """The same in words."""
     if settling.judged is None:
         close = f"The estimate is close to {settling.threshold:.3g}"
         return f"{close}: to settle it would take more than {MOST} times as many {wording.units}."
     needed = f"about {about(settling.judged)} {wording.units}"
-    if judged < FEWEST:
-        return f"{wording.counted(judged)} are too few to say; {needed} are needed."
-    return f"The interval crosses {settling.threshold:.3g}: {needed} in place of {judged:,} would settle it."
+    if settling.threshold is None or settling.now < FEWEST:
+        return f"{wording.counted(settling.now)} are too few to say; {needed} are needed."
+    return f"The interval crosses {settling.threshold:.3g}: {needed} in place of {settling.now:,} would settle it."
 
 
 def about(count: int) -> str:

@@ -6,10 +6,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attentest.challenges.importance.presentation import one_line
 from attentest.presentation.line import Line, Rival, Settling
 from attentest.presentation.thresholds import (
     FEWEST,
@@ -25,6 +27,7 @@ from attentest.presentation.thresholds import (
 from attentest.report.verdict.argument import ARGUMENT
 from attentest.report.verdict.goals import goals_of
 from attentest.report.verdict.next_steps import next_steps
+from attentest.store.findings import Findings, Measure
 from attentest.store.summary import Estimate, summarise
 
 GOOD = {part.key: "supports" for part in ARGUMENT if part.decides}
@@ -88,10 +91,10 @@ def test_only_what_is_not_settled_has_a_number(key: str) -> None:
     assert found is not None
     assert found.threshold in (band.against, band.supports)
     assert settling_of(key, replace(wide, low=math.nan, high=math.nan)) is None
-    assert settling_of(key, replace(wide, low=math.nan, high=math.nan, judged=3)) == Settling(None, FEWEST)
+    assert settling_of(key, replace(wide, low=math.nan, high=math.nan, judged=3)) == Settling(None, FEWEST, 3)
     assert said({}, key, "unsettled", replace(wide, low=math.nan)) == "These texts give no interval."
     at_the_mark = replace(wide, value=band.supports)
-    assert settling_of(key, at_the_mark) == Settling(band.supports, None)
+    assert settling_of(key, at_the_mark) == Settling(band.supports, None, at_the_mark.judged)
 
 
 def test_chance_moves_the_marks() -> None:
@@ -102,30 +105,30 @@ def test_chance_moves_the_marks() -> None:
 
 
 def test_the_words_say_threshold_and_numbers() -> None:
-    assert settled_by(Settling(0.75, 1234), 240) == (
+    assert settled_by(Settling(0.75, 1234, 240)) == (
         "The interval crosses 0.75: about 1,200 texts in place of 240 would settle it."
     )
-    assert settled_by(Settling(0.4, None), 240).endswith(f"more than {MOST} times as many texts.")
-    assert settled_by(Settling(None, FEWEST), 5) == "5 texts are too few to say; about 30 texts are needed."
+    assert settled_by(Settling(0.4, None, 240)).endswith(f"more than {MOST} times as many texts.")
+    assert settled_by(Settling(None, FEWEST, 5)) == "5 texts are too few to say; about 30 texts are needed."
     assert (about(7), about(96), about(1251), about(98_765)) == ("7", "96", "1,300", "99,000")
 
 
 def test_an_open_goal_says_what_would_settle_it() -> None:
-    open_line = line("words", "unsettled", settling=Settling(0.75, 734))
+    open_line = line("words", "unsettled", settling=Settling(0.75, 734, 240))
     told = steps(*good(words=open_line), corpus={"sizes": {"test": 900}}, split="test", limit=240)
     assert told[0] == "Is it words? The interval crosses 0.75: about 730 texts in place of 240 would settle it."
     assert told[1] == "There are 900 texts to examine: --limit 0 takes all."
 
 
 def test_a_sample_is_named_where_it_left_texts_out() -> None:
-    open_line = line("words", "unsettled", settling=Settling(0.75, 734))
+    open_line = line("words", "unsettled", settling=Settling(0.75, 734, 240))
     sampled = replace(open_line, estimate=replace(open_line.estimate, not_judged=40))
     told = steps(*good(words=sampled))
     assert "--challenge 'importance(texts=0)' judges every text that is examined, not a sample." in told
 
 
 def test_what_keeps_no_goal_open_is_not_asked_for() -> None:
-    open_line = line("permutation", "unsettled", settling=Settling(0.15, 734))
+    open_line = line("permutation", "unsettled", settling=Settling(0.15, 734, 240))
     assert not any("would settle" in step for step in steps(*good(permutation=open_line)))
 
 
@@ -145,7 +148,7 @@ def test_where_attention_fails_the_best_explainer_is_named_with_its_number() -> 
 
 
 def test_a_model_with_nothing_to_explain_is_to_be_replaced_first() -> None:
-    accuracy = line("accuracy", "unsettled", settling=Settling(0.9, 2000))
+    accuracy = line("accuracy", "unsettled", settling=Settling(0.9, 2000, 240))
     told = steps(accuracy, *good(words=line("words", "against")))
     assert "about 2,000 texts in place of 240" in told[0]
     assert told[1].startswith("Give a model that predicts better")
@@ -160,3 +163,22 @@ def test_a_thorough_audit_is_offered_where_it_could_change_the_answer() -> None:
     assert "--thorough" in steps(*good())[-1]
     assert not any("--thorough" in step for step in steps(*good(), challenges=["importance", "adversarial_training"]))
     assert not any("--thorough" in step for step in steps(*good(one=line("one", "against"))))
+
+
+def test_too_few_in_one_way_are_counted_in_that_way() -> None:
+    """Deleted words decide; too few texts could be judged with the unknown word in their place."""
+    rows = [
+        {"id": str(text), "predicted": 0, "explainer": "attention", "erasure": way}
+        | ({"one": value, "not_judged": None} if text < judged else {"one": None, "not_judged": "nothing holds it"})
+        for way, value, judged in (("delete", 0.0, 40), ("mask", 0.1, 13))
+        for text in range(40)
+    ]
+    measures = tuple(
+        Measure(f"attention.one.{way}", "one", "mean", "", {"explainer": "attention", "erasure": way})
+        for way in ("delete", "mask")
+    )
+    line = one_line(Findings("importance", measures, pa.Table.from_pylist(rows)))
+    assert line is not None
+    assert line.tone == "unsettled"
+    assert line.reading == "13 texts are too few to say; about 30 texts are needed."
+    assert line.settling == Settling(None, FEWEST, 13)

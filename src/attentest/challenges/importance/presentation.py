@@ -109,7 +109,7 @@ class _Evidence:
         if self.apart:
             return f"The ways of taking {wording.items} out contradict each other, so none can be relied on here."
         if (settling := self.settling) is not None:
-            return settled_by(settling, self.least.judged, wording)
+            return settled_by(settling, wording)
         return f"These {wording.units} give no interval."
 
 

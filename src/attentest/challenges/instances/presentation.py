@@ -66,7 +66,7 @@ def _settling(won: Estimate, judged: int, share: float) -> Settling | None:
     if won.value <= 0.5:
         return None
     needed = clear_of([0.5], won, counted=True).judged
-    return Settling(share, None if needed is None else round(needed * judged / won.judged))
+    return Settling(share, None if needed is None else round(needed * judged / won.judged), judged)
 
 
 def held_line(instances: Findings, wording: Wording = TEXTS) -> Line | None:

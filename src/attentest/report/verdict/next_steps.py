@@ -42,7 +42,7 @@ def next_steps(
 
 def _predict_better(accuracy: Line, wording: Wording) -> Iterator[str]:
     if (needed := accuracy.settling) is not None and needed.judged is not None:
-        more = f"about {about(needed.judged)} {wording.units} in place of {accuracy.estimate.judged:,}"
+        more = f"about {about(needed.judged)} {wording.units} in place of {needed.now:,}"
         yield f"If it is as good as it looks, {more} would show that it beats the most frequent {wording.choice}."
     yield "Give a model that predicts better: train it longer, on more texts, or take another one."
 
@@ -53,7 +53,7 @@ def _settle(lines: Sequence[Line], goals: Sequence[Goal], fields: Mapping[str, A
     open_lines = [line for line in lines if line.decides in still and line.settling is not None]
     for line in open_lines:
         assert line.settling is not None
-        yield f"{line.short} {settled_by(line.settling, line.estimate.judged, wording)}"
+        yield f"{line.short} {settled_by(line.settling, wording)}"
     if any(line.estimate.not_judged for line in open_lines):
         yield f"--challenge 'importance(texts=0)' judges every {wording.unit} that is examined, not a sample."
     size = fields.get("corpus", {}).get("sizes", {}).get(fields.get("split"), 0)

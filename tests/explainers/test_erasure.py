@@ -9,11 +9,12 @@ from attentest.data.batches import Batch, Encoded, Sequences
 from attentest.data.corpus import Split
 from attentest.data.vocabulary import Vocabulary
 from attentest.errors import InputError
-from attentest.explainers.erasure import ERASURES, erased
+from attentest.explainers.erasure import ERASURES, Known, erased
+from attentest.explainers.perturbation.one_by_one import learn_each
 from attentest.measures.chance import uniforms
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
-from attentest.models.shared_work.same_words import distinct_words, reader_of
+from attentest.models.shared_work.same_words import distinct_words, reader_of, texts_at_once
 from attentest.models.wrappers.shifted import Shifted
 
 ENCODER_TEXTS = ("bilstm(hidden=8)", "convolution(filters=4)", "average(hidden=8)")
@@ -185,3 +186,33 @@ def test_an_unknown_way_is_named():
     _, model, batch, reading, keep = made()
     with pytest.raises(InputError, match="Erasure 'burn' must be one of delete"):
         erased(model, batch, reading, keep, "burn")
+
+
+@pytest.mark.parametrize("mode", ["delete", "mask", "zero", "mean"])
+@pytest.mark.parametrize("encoder", ENCODER_TEXTS)
+def test_what_is_learnt_of_each_word_is_what_reading_without_it_gives(encoder, mode):
+    _, model, batch, reading, _ = made(encoder)
+    others = reading.mask[:, None] & ~torch.eye(reading.mask.shape[1], dtype=torch.bool) & reading.mask[:, :, None]
+    known = Known()
+    learn_each(known, model, batch, reading, mode)
+    wanted = erased(model, batch, reading, others, mode)
+    assert known.logits is not None
+    sets = known.logits.shape[0]
+    found = erased(model, batch, reading, others, mode, known)
+    here = others.any(-1)
+    assert known.logits.shape[0] - sets <= 1 + len(batch), "only empty texts were read"
+    assert torch.allclose(found[here], wanted[here], atol=1e-5)
+
+
+def test_nothing_is_learnt_where_it_is_no_cheaper():
+    _, model, batch, reading, _ = made()
+    for subject, mode in ((model, "zero_attention"), (Shifted(model, torch.zeros(10)), "delete")):
+        learn_each(known := Known(), subject, batch, reading, mode)
+        assert known.logits is None
+
+
+def test_long_texts_go_together_where_a_step_serves_them_all():
+    _, lstm, *_ = made()
+    _, convolution, *_ = made("convolution(filters=4)")
+    assert [texts_at_once(lstm, width, 12_288) for width in (20, 400, 4_000, 200_000)] == [614, 245, 24, 1]
+    assert texts_at_once(convolution, 400, 12_288) == 30

@@ -98,7 +98,7 @@ def test_leave_one_out_equals_a_loop_that_deletes_and_encodes_again(encoder, cla
 def test_leave_one_out_does_not_depend_on_how_many_instances_are_deleted_from_at_once(monkeypatch):
     _, model, batch, reading = made("bilstm(hidden=8)")
     together = EXPLAINERS.parse("leave_one_out").scores(model, batch, reading)
-    monkeypatch.setattr("attentest.explainers.perturbation.leave_one_out.BUDGET", {"cpu": 1})
+    monkeypatch.setattr("attentest.explainers.perturbation.one_by_one.POSITIONS", 1)
     alone = EXPLAINERS.parse("leave_one_out").scores(model, batch, reading)
     assert torch.allclose(together, alone, atol=1e-7)
 

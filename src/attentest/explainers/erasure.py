@@ -19,7 +19,7 @@ from attentest.data.sentence_rows import Sentences
 from attentest.data.vocabulary import PAD
 from attentest.errors import InputError
 from attentest.explainers.budget import in_slices, positions
-from attentest.models.shared_work.same_words import Reader, distinct_words, reader_of
+from attentest.models.shared_work.same_words import Reader, distinct_words, reader_of, texts_at_once
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["DRAW", "ERASURES", "Known", "check_erasure", "erased"]
@@ -140,7 +140,7 @@ def _read(
         lengths = batch.text.lengths[row]
         which = torch.arange(len(row), device=row.device)
     logits = torch.full((len(row), subject.classes), torch.nan, dtype=torch.float64, device=row.device)
-    for places in _alike(lengths, which):
+    for places in _alike(subject, lengths, which):
         texts, order = _moved_together(batch, row[places], left[places], lengths[places])
         logits[places] = _within_memory(read, texts, index[places].gather(1, order)).double()
     return logits
@@ -152,7 +152,7 @@ def _read_filled(
     """The logits of these rows' texts with other words in the place of those that are not chosen."""
     logits = torch.empty((len(row), subject.classes), dtype=torch.float64, device=row.device)
     lengths = batch.text.lengths[row]
-    for places in _alike(lengths, torch.arange(len(row), device=row.device)):
+    for places in _alike(subject, lengths, torch.arange(len(row), device=row.device)):
         of, width = row[places], int(lengths[places].max())
         tokens = torch.where(chosen[places] | ~batch.mask[of], batch.text.tokens[of], filled[of])
         texts = batch[of].with_text(replace(batch.text[of], tokens=tokens).narrowed(width))
@@ -193,14 +193,14 @@ def _distinct(
     return sets, torch.from_numpy(row).to(to)[places], kept.reshape(-1, width)[places], torch.from_numpy(inverse).to(to)
 
 
-def _alike(lengths: Tensor, which: Tensor) -> Iterator[Tensor]:
-    """Indices of like length, longest first, cut so that rows × longest stays within the budget."""
-    budget = positions(lengths.device) // 2
+def _alike(subject: Subject, lengths: Tensor, which: Tensor) -> Iterator[Tensor]:
+    """Indices of like length, longest first, as many at once as are best read so."""
+    most = positions(lengths.device) // 2
     order = which[lengths[which].argsort(descending=True, stable=True)]
     widths = lengths[order].tolist()
     start = 0
     while start < len(widths):
-        end = start + max(1, budget // widths[start])
+        end = start + texts_at_once(subject, widths[start], most)
         yield order[start:end]
         start = end
 

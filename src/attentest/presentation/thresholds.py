@@ -192,9 +192,7 @@ def said(
     if tone in words:
         return words[tone]
     settling = settling_of(key, found, chance=chance)
-    return (
-        f"These {wording.units} give no interval." if settling is None else settled_by(settling, wording)
-    )
+    return f"These {wording.units} give no interval." if settling is None else settled_by(settling, wording)
 
 
 def settling_of(key: str, found: Estimate, *, chance: float = 0.0) -> Settling | None:

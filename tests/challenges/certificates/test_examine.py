@@ -20,7 +20,7 @@ from attentest.errors import InputError, UnknownName
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.perturbation import leave_one_out
-from attentest.explainers.perturbation.leave_one_out import deleted
+from attentest.explainers.perturbation.one_by_one import deleted
 from attentest.models.huggingface import pretrained
 from attentest.models.huggingface.building import build_pretrained
 from attentest.models.huggingface.site import look

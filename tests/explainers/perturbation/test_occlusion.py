@@ -89,6 +89,6 @@ def test_for_one_sigmoid_deletion_of_the_probability_is_leave_one_out_with_its_s
 def test_occlusion_does_not_depend_on_how_many_texts_go_together(encoder, monkeypatch):
     model, batch, reading = made(encoder)
     together = EXPLAINERS.parse("occlusion").scores(model, batch, reading)
-    monkeypatch.setattr("attentest.explainers.perturbation.occlusion.BUDGET", {"cpu": 1})
+    monkeypatch.setattr("attentest.explainers.perturbation.one_by_one.POSITIONS", 1)
     alone = EXPLAINERS.parse("occlusion").scores(model, batch, reading)
     assert torch.allclose(together, alone, atol=1e-6)

@@ -16,6 +16,7 @@ from attentest.errors import InputError
 from attentest.explainers.erasure import DRAW, Known, check_erasure, erased
 from attentest.explainers.exchanged_states import exchanged_states
 from attentest.explainers.perturbation.drops import output_of
+from attentest.explainers.perturbation.one_by_one import learn_each
 from attentest.measures.capture import deciding, held_share
 from attentest.measures.chance import uniforms
 from attentest.parameters import SHARE, Several, Within
@@ -210,6 +211,7 @@ class _Values:
             nothing = torch.zeros(mask.shape, dtype=torch.double, device=mask.device)
             return cls(nothing, (nothing, nothing), nothing[:, 0])
         single = mask[:, None] & ~torch.eye(width, dtype=torch.bool, device=mask.device)
+        learn_each(examination.known(mode), examination.subject, examination.batch, examination.reading, mode)
         whole = output_of(examination.logits, examination.reading.predicted, "margin")
         effect = (whole[:, None] - _worth(examination, mode, single)).nan_to_num().where(mask, 0.0)
         group = _players(examination, mode, effect, mask, players)

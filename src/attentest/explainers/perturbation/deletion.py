@@ -14,7 +14,7 @@ from attentest.explainers.budget import in_slices
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient.slopes import target_of
 from attentest.explainers.perturbation.drops import check_output, output_of
-from attentest.explainers.perturbation.leave_one_out import deleted
+from attentest.explainers.perturbation.one_by_one import deleted
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Deletion"]

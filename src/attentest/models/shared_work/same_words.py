@@ -25,11 +25,15 @@ from attentest.models.shared_work.beginnings import Beginnings
 from attentest.models.shared_work.deletion import HeadSight, Seen
 from attentest.models.subject import Subject
 
-__all__ = ["Reader", "distinct_words", "reader_of"]
+__all__ = ["Reader", "distinct_words", "reader_of", "texts_at_once"]
 
 #: Texts given as indices into the words, one for each position of the batch, to logits.
 Reader = Callable[[Batch, Int[Tensor, "batch position"]], Float[Tensor, "batch class"]]
 States = Callable[[Tensor, Tensor], Tensor]
+
+#: A step through the words of many texts is worth its call from about so many texts on; of long ones fewer go together,
+#: whose words are so many in all.
+STEP, LONG = 256, 98_304
 
 
 def distinct_words(
@@ -53,9 +57,20 @@ def reader_of(subject: Subject, words: Float[Tensor, "word embedding"]) -> Reade
     return lambda batch, index: subject.read(batch, embeddings=words[index]).logits
 
 
-def _shared(subject: Classifier, words: Tensor) -> Reader:
+def texts_at_once(subject: Subject, width: int, most: int) -> int:
+    """How many texts of so many words are best read at once, where a pass usually holds so many words at the most."""
+    if is_shareable(subject) and _by_beginnings(subject):
+        most = max(most, min(STEP * width, LONG))
+    return max(1, most // width)
+
+
+def _by_beginnings(subject: Classifier) -> bool:
     # On a GPU the library's own recurrence is faster than any loop over positions.
-    if isinstance(subject.encoder, BiLSTMNetwork) and not words.is_cuda:
+    return isinstance(subject.encoder, BiLSTMNetwork) and subject.device.type != "cuda"
+
+
+def _shared(subject: Classifier, words: Tensor) -> Reader:
+    if isinstance(subject.encoder, BiLSTMNetwork) and _by_beginnings(subject):
         return _bilstm(subject, subject.encoder, words)
     states_of = _states(subject.encoder, words)
 

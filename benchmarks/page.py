@@ -77,6 +77,15 @@ def scale() -> str:
     return "\n".join(lines)
 
 
+def commands() -> str:
+    """Whole commands, a line for each number of cores."""
+    lines = ["| command | cores | wall, s | processor, s | peak MiB |", "| --- | ---: | ---: | ---: | ---: |"]
+    for row in kept("commands")["rows"]:
+        numbers = f"{row['wall']:.1f} | {row['cpu']:.1f} | {row['peak MiB']:,.0f}"
+        lines.append(f"| {row['what']} | {row['cores']} | {numbers} |")
+    return "\n".join(lines)
+
+
 def gpu() -> str:
     """A training step of the LSTM kernel beside the library's, by the number of processes."""
     rows = kept("speed-gpu")["rows"]
@@ -124,6 +133,7 @@ def sections() -> dict[str, str]:
     return {
         "speed": table_of(kept("speed")),
         "aims": aims(),
+        "commands": commands(),
         "scale": scale(),
         "gpu": gpu(),
         "million": million(),

@@ -93,3 +93,20 @@ def test_published_examples_are_as_they_were_put() -> None:
         assert f"| {corpus}, {row['seed']} | {row['predicted']} | *{row['top']}* {row['weight']} |" in page
         assert f"| {row['adversary']} | {row['searched']}, {row['jsd']} | {row['change']} |" in page
         assert float(row["jsd"]) == float(row["at_most"]) >= float(row["searched"])
+
+
+def test_the_learning_curve_is_that_of_its_seeds() -> None:
+    folder = PAPERS["vashishth_2019"].folder
+    with (folder / "learning_curves.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["corpus"] == "ag_news"]
+    sizes = sorted({int(row["training"]) for row in rows})
+    table = np.array(
+        [[float(row["accuracy"]) for row in rows if int(row["training"]) == size] for size in sizes]
+    )  # sizes × seeds
+    lines = [stats.linregress(np.log(sizes[-3:]), seed[-3:]) for seed in table.T]
+    ends = [line.intercept + line.slope * np.log(60_000) for line in lines]
+    page = (folder / "page.md").read_text(encoding="utf-8")
+    for size, found in [*zip(sizes, table, strict=True), (60_000, np.array(ends))]:
+        half = stats.t.ppf(0.975, len(found) - 1) * stats.sem(found)
+        assert f"| {size:,} | {100 * found.mean():.1f} ± {100 * half:.1f} |" in page
+    assert abs(np.mean(ends) - 0.964) < 0.02

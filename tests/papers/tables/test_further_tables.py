@@ -110,3 +110,22 @@ def test_the_learning_curve_is_that_of_its_seeds() -> None:
         half = stats.t.ppf(0.975, len(found) - 1) * stats.sem(found)
         assert f"| {size:,} | {100 * found.mean():.1f} ± {100 * half:.1f} |" in page
     assert abs(np.mean(ends) - 0.964) < 0.02
+
+
+def test_flat_and_hierarchical_models_are_those_of_their_seeds() -> None:
+    folder = PAPERS["vashishth_2019"].folder
+    with (folder / "hierarchical_levels.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["corpus"] == "sst"]
+    altered = ("accuracy", "uniform_trained", "random_trained", "uniform", "random", "permuted")
+    page = (folder / "page.md").read_text(encoding="utf-8")
+    means = {}
+    for structure in ("flat", "hierarchical"):
+        shown = next(line for line in page.splitlines() if line.startswith(f"| {structure}, word |"))
+        found = np.array(
+            [[100 * float(row[name]) for name in altered] for row in rows if row["structure"] == structure]
+        )
+        halves = stats.t.ppf(0.975, len(found) - 1) * stats.sem(found)
+        for value, half, cell in zip(found.mean(0), halves, shown.split("|")[2:], strict=False):
+            assert cell.strip().startswith(f"{value:.1f} ± {half:.1f} (".replace("-", "−"))
+        means[structure] = found.mean(0)
+    assert np.abs(means["flat"] - means["hierarchical"]).max() < 2

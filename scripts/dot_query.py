@@ -11,18 +11,17 @@ tables are printed: means over seeds with Student's 95 % interval, and differenc
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute  # noqa: F401 - findings filter with it
+from seeds_table import Row, completed
 
 from attentest.papers import PAPERS
 from attentest.statistics.seeds import half_width
-from attentest.store.atomic import write_text
 from attentest.store.folder import RunFolder, runs_in
 
 TABLE = PAPERS["jain_wallace_2019"].folder / "dot_query.csv"
@@ -44,7 +43,6 @@ FOUND = {
     "max_attention": ("permutation", "max_attention"),
     "accuracy": ("instances", "accuracy"),
 }
-Row = dict[str, str]
 
 
 def rows_of(root: Path) -> Iterator[Row]:
@@ -98,15 +96,8 @@ def main() -> None:
     """Read the runs, complete the table, print the page's."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
-    made = list(rows_of(parser.parse_args().runs))
-    new = {row["corpus"] for row in made}
-    kept = [row for row in csv.DictReader(TABLE.read_text("utf-8").splitlines()) if row["corpus"] not in new]
-    rows = kept + sorted(made, key=lambda row: (row["corpus"], row["attention"], row["query"], row["seed"]))
-    out = io.StringIO()
-    table = csv.DictWriter(out, (*KEY, *FIGURES, "uniform", "texts"), lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    write_text(TABLE, out.getvalue())
+    fields = (*KEY, *FIGURES, "uniform", "texts")
+    rows = completed(TABLE, fields, rows_of(parser.parse_args().runs), itemgetter(*KEY))
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         print(f"\n{corpus}", *lines(rows, corpus), sep="\n")
 

@@ -10,23 +10,25 @@ over seeds with Student's 95 % interval, in points.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.compute  # noqa: F401 - findings filter with it
+from seeds_table import Row, completed
 
 from attentest.papers import PAPERS
 from attentest.statistics.seeds import half_width
-from attentest.store.atomic import write_text
 from attentest.store.folder import RunFolder, runs_in
 from attentest.store.summary import estimate
 
 TABLE = PAPERS["vashishth_2019"].folder / "hierarchical_levels.csv"
 KEY = ("corpus", "structure", "site", "seed")
+#: The last attention before the output.
+LAST = {"flat": "word", "hierarchical": "sentence"}
 #: What is altered: the challenge, and its measure of accuracy then.
 ALTERED = {
     "uniform_trained": ("trained_uniform", "accuracy_uniform"),
@@ -35,7 +37,6 @@ ALTERED = {
     "random": ("random_weights", "accuracy_random"),
     "permuted": ("permutation", "accuracy_permuted"),
 }
-Row = dict[str, str]
 
 
 def rows_of(root: Path) -> Iterator[Row]:
@@ -44,14 +45,18 @@ def rows_of(root: Path) -> Iterator[Row]:
         fields = folder.record["fields"]
         if not all(folder.named(name) for name in ("uniform", "random_weights", "permutation", "single_weight")):
             continue
-        structure = "hierarchical" if "hierarchical" in str(fields["model"]) else "flat"
-        site = str(fields.get("site") or "word")
         right = _accuracy(folder, "instances", "accuracy")
         assert right is not None
         changed = {name: _accuracy(folder, *of) for name, of in ALTERED.items()}
         told = {name: "" if found is None else f"{found - right:.4f}" for name, found in changed.items()}
-        chosen = (fields["corpus"]["name"], structure, site, str(fields["seed"]))
+        chosen = (fields["corpus"]["name"], *level_of(fields), str(fields["seed"]))
         yield {**dict(zip(KEY, chosen, strict=True)), "accuracy": f"{right:.4f}", **told}
+
+
+def level_of(fields: Mapping[str, Any]) -> tuple[str, str]:
+    """The structure of a run's model, and whose weights are altered: a record names no site where it is the last."""
+    structure = fields["model"].get("structure", "flat")
+    return structure, fields.get("site") or LAST[structure]
 
 
 def _accuracy(folder: RunFolder, challenge: str, measure: str) -> float | None:
@@ -77,16 +82,7 @@ def main() -> None:
     """Read the runs, complete the table, print the page's."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
-    made = list(rows_of(parser.parse_args().runs))
-    new = {row["corpus"] for row in made}
-    before = csv.DictReader(TABLE.read_text("utf-8").splitlines()) if TABLE.is_file() else ()
-    rows = [row for row in before if row["corpus"] not in new]
-    rows += sorted(made, key=lambda row: tuple(row[name] for name in KEY))
-    out = io.StringIO()
-    table = csv.DictWriter(out, (*KEY, "accuracy", *ALTERED), lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    write_text(TABLE, out.getvalue())
+    rows = completed(TABLE, (*KEY, "accuracy", *ALTERED), rows_of(parser.parse_args().runs), itemgetter(*KEY))
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         print(f"\n{corpus}", *lines(rows, corpus), sep="\n")
 

@@ -11,18 +11,17 @@ difference of the two models' TVD with Welch's 95 % interval.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
+from seeds_table import Row, completed
 
 from attentest.papers import PAPERS
 from attentest.statistics.seeds import half_width
-from attentest.store.atomic import write_text
 from attentest.store.folder import RunFolder, runs_in
 
 TABLE = PAPERS["tutek_snajder_2020"].folder / "imitation.csv"
@@ -31,7 +30,6 @@ FIELDS = ("corpus", "model", "weight", "seed", "tvd", "jsd", "texts")
 MODELS = ("base", "mlm")
 #: Where both adversaries attend farther away than this, their TVDs are compared.
 FAR = 0.1
-Row = dict[str, str]
 
 
 def rows_of(root: Path) -> Iterator[Row]:
@@ -94,15 +92,7 @@ def main() -> None:
     """Read the runs, complete the table, print the page's."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
-    made = sorted(rows_of(parser.parse_args().runs), key=lambda row: tuple(row[name] for name in FIELDS[:4]))
-    new = {row["corpus"] for row in made}
-    before = csv.DictReader(TABLE.read_text("utf-8").splitlines()) if TABLE.is_file() else ()
-    rows = [row for row in before if row["corpus"] not in new] + made
-    out = io.StringIO()
-    table = csv.DictWriter(out, FIELDS, lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    write_text(TABLE, out.getvalue())
+    rows = completed(TABLE, FIELDS, rows_of(parser.parse_args().runs), itemgetter(*FIELDS[:4]))
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         print(f"\n{corpus}: {outcome(rows, corpus)}", *lines(rows, corpus), sep="\n")
 

@@ -11,18 +11,16 @@ the published number.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute  # noqa: F401 - findings filter with it
+from seeds_table import Row, completed
 
 from attentest.papers import PAPERS
 from attentest.statistics.seeds import half_width
-from attentest.store.atomic import write_text
 from attentest.store.folder import runs_in
 from attentest.store.summary import estimate
 
@@ -32,7 +30,6 @@ FIELDS = ("corpus", "training", "seed", "accuracy", "texts")
 PUBLISHED = {"ag_news": 60_000, "snli": 549_367}
 #: So many points the line goes through.
 LAST = 3
-Row = dict[str, str]
 
 
 def rows_of(root: Path) -> Iterator[Row]:
@@ -78,16 +75,8 @@ def main() -> None:
     """Read the runs, complete the table, print the page's."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
-    made = list(rows_of(parser.parse_args().runs))
-    new = {row["corpus"] for row in made}
-    before = csv.DictReader(TABLE.read_text("utf-8").splitlines()) if TABLE.is_file() else ()
-    rows = [row for row in before if row["corpus"] not in new]
-    rows += sorted(made, key=lambda row: (row["corpus"], int(row["training"]), int(row["seed"])))
-    out = io.StringIO()
-    table = csv.DictWriter(out, FIELDS, lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    write_text(TABLE, out.getvalue())
+    made = rows_of(parser.parse_args().runs)
+    rows = completed(TABLE, FIELDS, made, lambda row: (row["corpus"], int(row["training"]), int(row["seed"])))
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         print(f"\n{corpus}", *lines(rows, corpus), sep="\n")
 

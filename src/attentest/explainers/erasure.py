@@ -79,6 +79,11 @@ class Known:
         new = (self.places(sets) < 0) & chosen.any(-1).cpu().numpy()
         self.add(sets[new], logits.flatten(0, 1)[first[torch.from_numpy(new).to(kept.device)]])
 
+    def learn_each(self, mask: Bool[Tensor, "batch position"], logits: Float64[Tensor, "batch position class"]) -> None:
+        """The same of texts without one token each."""
+        others = ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+        self.learn(mask[:, None] & others & mask[:, :, None], logits)
+
     def places(self, sets: np.ndarray) -> np.ndarray:
         """Where each set stands among those that are known, −1 where it does not."""
         if self.sets is None or not len(self.sets):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import importlib
 from collections import defaultdict
 from collections.abc import Sequence
+from operator import itemgetter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -129,3 +132,30 @@ def test_flat_and_hierarchical_models_are_those_of_their_seeds() -> None:
             assert cell.strip().startswith(f"{value:.1f} ± {half:.1f} (".replace("-", "−"))
         means[structure] = found.mean(0)
     assert np.abs(means["flat"] - means["hierarchical"]).max() < 2
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "scripts"))
+
+
+@pytest.mark.usefixtures("scripts")
+def test_a_level_is_that_of_the_record() -> None:
+    level = importlib.import_module("hierarchical_levels").level_of
+    assert level({"model": {"encoder": "bilstm"}}) == ("flat", "word")
+    assert level({"model": {"structure": "hierarchical"}, "site": "word"}) == ("hierarchical", "word")
+    assert level({"model": {"structure": "hierarchical"}}) == ("hierarchical", "sentence")
+
+
+@pytest.mark.usefixtures("scripts")
+def test_corpora_without_a_run_keep_their_rows(tmp_path: Path) -> None:
+    completed = importlib.import_module("seeds_table").completed
+    table, fields = tmp_path / "table.csv", ("corpus", "seed", "value")
+    made = [{"corpus": "b", "seed": seed, "value": "1"} for seed in "10"]
+    assert [row["seed"] for row in completed(table, fields, made, itemgetter("seed"))] == ["0", "1"]
+    completed(table, fields, [{"corpus": "a", "seed": "0", "value": "2"}], itemgetter("seed"))
+    again = completed(table, fields, [{"corpus": "b", "seed": "2", "value": "3"}], itemgetter("seed"))
+    assert [tuple(row.values()) for row in again] == [("a", "0", "2"), ("b", "2", "3")]
+    before = table.read_bytes()
+    assert completed(table, fields, [], itemgetter("seed")) == again
+    assert table.read_bytes() == before

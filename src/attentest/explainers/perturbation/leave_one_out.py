@@ -46,6 +46,5 @@ class LeaveOneOut(Explainer):
         mask, whole = shared.reading.mask, shared.reading.logits.double().softmax(-1)[:, None]
         without = deleted(shared.subject, shared.batch, mask)
         if isinstance(shared.subject, ReadsMany):
-            others = ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-            shared.known("delete").learn(mask[:, None] & others & mask[:, :, None], without)
+            shared.known("delete").learn_each(mask, without)
         return Attribution(torch.where(mask, total_variation(without.softmax(-1), whole), 0.0))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.budget import in_slices
-from attentest.explainers.erasure import Known, erased
+from attentest.explainers.erasure import ERASURES, Known, erased
 from attentest.measures.packing import by_length, cheapest_cuts, consecutive
 from attentest.models.copies import copies
 from attentest.models.networks.classifier import is_shareable
@@ -28,7 +28,7 @@ POSITIONS, NUMBERS = 3_400, 4_000_000
 #: What one step costs by itself on a CPU, in pairs of positions.
 STEP = 60.0
 #: Ways of taking words out that leave all others as they are.
-WORDS = ("delete", "mask", "zero", "mean")
+WORDS = tuple(mode for mode in ERASURES if mode != "zero_attention")
 
 
 @torch.no_grad()
@@ -38,8 +38,7 @@ def learn_each(known: Known, subject: Subject, batch: Batch, reading: Reading, m
         return
     mask = reading.mask
     each = deleted(subject, batch, mask) if mode == "delete" else replaced(subject, batch, reading, mode)
-    others = ~torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-    known.learn(mask[:, None] & others & mask[:, :, None], each)
+    known.learn_each(mask, each)
 
 
 def deleted(subject: Subject, batch: Batch, mask: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch token class"]:

@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,6 +146,7 @@ def _become(
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - ends with the process
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where somebody runs this in the background
+        _warn_as_python_does()
         first()
         if memory is not None:
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -162,6 +164,13 @@ def _become(
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def _warn_as_python_does() -> None:
+    """Python's own filters, as a user's process starts with them, where those of pytest were inherited."""
+    warnings.resetwarnings()
+    for quiet in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", quiet)
 
 
 def refused(ended: Ended, what: str) -> None:

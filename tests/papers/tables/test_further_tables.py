@@ -136,7 +136,7 @@ def test_flat_and_hierarchical_models_are_those_of_their_seeds() -> None:
 
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "scripts"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "scripts" / "seeds"))
 
 
 @pytest.mark.usefixtures("scripts")

@@ -1,6 +1,6 @@
 """The seeds of Jain & Wallace's page on dot attention's query, from runs of the study dot_query.
 
-    python scripts/dot_query.py RUNS
+    python scripts/seeds/dot_query.py RUNS
 
 ``dot_query.csv`` in the paper's folder has a row for every corpus, attention, query and seed: τ of attention with
 gradients and with leave-one-out, the median change under shuffled weights, the largest weight (and what it would be in

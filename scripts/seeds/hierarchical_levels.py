@@ -1,6 +1,6 @@
 """What altered weights cost flat and hierarchical models, words and sentences apart, from runs of hierarchical_levels.
 
-    python scripts/hierarchical_levels.py RUNS
+    python scripts/seeds/hierarchical_levels.py RUNS
 
 ``hierarchical_levels.csv`` in the folder of Vashishth et al. has a row for every corpus, model, level and seed:
 accuracy, and by how much other weights change it. Corpora that have no run in RUNS stay as they are. Printed are means

@@ -1,6 +1,6 @@
 """Accuracy by the number of training texts, beside the published number, from runs of the study learning_curves.
 
-    python scripts/learning_curves.py RUNS
+    python scripts/seeds/learning_curves.py RUNS
 
 ``learning_curves.csv`` in the folder of Vashishth et al. has a row for every corpus, number of training texts and seed.
 Corpora that have no run in RUNS stay as they are. Printed are means over seeds with Student's 95 % interval, and what

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "attentest"
 LAYERS = [
     {"errors", "__init__"},
     {"parameters"},
-    {"devices", "durations", "printing", "registry", "progress", "tasks", "memory", "words"},
+    {"cores", "devices", "durations", "printing", "registry", "progress", "tasks", "memory", "words"},
     {"measures"},
     {"statistics"},
     {"data"},

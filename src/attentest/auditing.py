@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from attentest.cores import cores
 from attentest.devices import device_named
 from attentest.printing import Printer
 from attentest.progress import SILENT, Progress
@@ -157,7 +157,7 @@ def finish(
         run,
         runs,
         device=device,
-        workers=os.cpu_count() or 1,
+        workers=cores(),
         fresh=fresh,
         announce=True,
         began=began,

@@ -1,15 +1,24 @@
-"""Where models compute: the device of a name, a process's share of it, and the same bytes whatever the machine."""
+"""Where models compute: a device by name, a share of it, a second core, and the same bytes whatever the machine."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from typing import TypeVar
 
 import torch
 
 from attentest.errors import InputError
 
-__all__ = ["device_named", "keep_to", "ran_out", "reproducibly"]
+__all__ = ["abreast", "device_named", "keep_to", "ran_out", "reproducibly", "second_core", "second_core_lent"]
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+#: The second core that was lent to whatever this thread computes.
+_LENT: ContextVar[ThreadPoolExecutor | None] = ContextVar("lent", default=None)
 
 #: How torch says that memory ran out: on a GPU, and on CPU under Linux and Windows.
 _WORDS = ("out of memory", "can't allocate memory", "not enough memory")
@@ -38,6 +47,35 @@ def keep_to(share: float, device: str) -> None:
 def ran_out(error: RuntimeError) -> bool:
     """Whether this is torch saying that memory ran out (a torch.OutOfMemoryError is a RuntimeError)."""
     return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _WORDS)
+
+
+@contextlib.contextmanager
+def second_core(there: int) -> Iterator[None]:
+    """Lend what this thread computes a second core, where so many are there for it."""
+    if there < 2:
+        yield
+        return
+    with ThreadPoolExecutor(1, "attentest-second", initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        lent = _LENT.set(pool)
+        try:
+            yield
+        finally:
+            _LENT.reset(lent)
+
+
+def second_core_lent() -> bool:
+    """Whether what this thread computes has a second core."""
+    return _LENT.get() is not None
+
+
+def abreast(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+    """What both say, at the same time where there is a second core; neither may need anything of the other."""
+    pool = _LENT.get()
+    if pool is None:
+        return first(), second()
+    waiting = pool.submit(first)
+    said = second()
+    return waiting.result(), said
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import typer
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
+from attentest.cores import cores
 from attentest.printing import echo, echo_json
 from attentest.runs.options import Options
 from attentest.tasks import TASKS
@@ -91,7 +92,7 @@ def train(
     """Train a model with attention and keep it; audit it later with --model."""
     terminal = Terminal(quiet=quiet or as_json)
     check_texts(options)
-    from attentest.devices import device_named
+    from attentest.devices import device_named, second_core
     from attentest.runs.describe import describe_run
     from attentest.runs.model import train as train_model
     from attentest.runs.run import MODEL
@@ -100,7 +101,8 @@ def train(
     with terminal.console.status("Reading the corpus …"):
         run = describe_run(**{**vars(options), "challenges": ()})
     introduce(run, terminal)
-    folder = train_model(run, runs, device=device, fresh=fresh, progress=terminal)
+    with second_core(cores()):
+        folder = train_model(run, runs, device=device, fresh=fresh, progress=terminal)
     entry = folder.record["finished"][MODEL]
     best = entry["epochs"][entry["best_epoch"] - 1]
     if as_json:

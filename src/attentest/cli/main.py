@@ -6,7 +6,9 @@ worse than required (check), 2 something the user can put right, 130 interrupted
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import os
 import re
 import signal
@@ -100,6 +102,7 @@ def root(
 def main() -> None:
     """Run the command line and exit with its code."""
     sys.unraisablehook = _ask_again
+    atexit.register(gc.freeze)  # at the end, nobody searches a million objects for what may go
     try:
         code = app(standalone_mode=False)
         if code == 130:  # some versions of Typer turn Ctrl-C into an exit code of their own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
+from attentest.cores import cores
 from attentest.errors import InputError, UnknownName
 from attentest.printing import Printer, echo
 
@@ -284,7 +284,7 @@ def show_plan(study: Study, runs: Path, workers: int, terminal: Terminal) -> Non
     from attentest.studies.plan import costs, plan
 
     planned = plan(study, runs, progress=terminal)
-    Printer().print(plan_table(study, planned, costs(planned, runs), workers, cores=os.cpu_count() or 1))
+    Printer().print(plan_table(study, planned, costs(planned, runs), workers, cores=cores()))
 
 
 def conducted(study: Study, work: Work, engine: Engine, terminal: Terminal) -> Conducted:

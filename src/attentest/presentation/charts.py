@@ -162,8 +162,8 @@ def styled(chart: Any) -> Any:
 
 
 def data_of(rows: Rows) -> alt.Data:
-    """Rows as a chart takes them."""
-    return alt.Data(values=rows)
+    """Rows as a chart takes them: as a tuple, since Altair copies lists, row by row, at every step."""
+    return alt.Data(values=tuple(rows))
 
 
 def up_to(top: float) -> alt.Scale:

@@ -14,7 +14,7 @@ from attentest.data.batches import Encoded
 from attentest.data.corpus import Split
 from attentest.data.steps import stepped
 from attentest.data.vocabulary import Vocabulary
-from attentest.devices import reproducibly
+from attentest.devices import reproducibly, second_core
 from attentest.errors import StorageError, line_of
 from attentest.explainers.trained.gates import keep_gates
 from attentest.models.network import Network
@@ -55,7 +55,7 @@ def execute(
     A challenge that fails is noted in the run's record as ``failed``, with the reason, and the others go on. With
     ``announce`` it is said how long the examination will take. The time of a run that has one ``began`` now, or then.
     """
-    with opened(run, root, device, fresh, progress) as (folder, where):
+    with opened(run, root, device, fresh, progress) as (folder, where), second_core(workers):
         if is_complete(run, folder, progress.say):
             return folder
         run, model, vocabulary = obtained(run, folder, where, progress)

@@ -13,7 +13,7 @@ from typing import Any
 from attentest.data.corpora import CORPORA
 from attentest.data.corpus import Corpus
 from attentest.data.sentences import with_sentences
-from attentest.devices import keep_to
+from attentest.devices import keep_to, second_core
 from attentest.errors import AttentestError, ChallengeFailed, StorageError, line_of
 from attentest.progress import Progress
 from attentest.runs.describe import describe_run
@@ -57,11 +57,13 @@ def perform(job: Job, progress: Progress) -> None:
             )
         root = Path(job.root)
         if job.companion is None:
-            failed = execute(run, root, device=job.device, progress=progress).record.get("failed", {})
+            done = execute(run, root, device=job.device, workers=job.cores, progress=progress)
+            failed = done.record.get("failed", {})
             if failed:
                 raise ChallengeFailed("; ".join(f"challenge {text!r}: {reason}" for text, reason in failed.items()))
         else:
-            train(run, root, device=job.device, companion=str(job.companion), progress=progress)
+            with second_core(job.cores):
+                train(run, root, device=job.device, companion=str(job.companion), progress=progress)
     except Exception as error:
         keep_failure(folder, job, line_of(error), traceback.format_exc())
         raise

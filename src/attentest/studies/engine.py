@@ -31,6 +31,8 @@ class Job:
     device: str = "cpu"
     #: The share of the device's memory that it may keep, where others compute on the same one.
     share: float = 1.0
+    #: How many cores of its machine it may use.
+    cores: int = 1
     #: Only this companion of the cell's model is trained: its challenges need it.
     companion: Companion | None = None
 

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attentest.models.networks.signals import AnySignal
+from attentest.models.parts.abreast import states_of_both
 from attentest.models.parts.encoder import EncoderNetwork
 from attentest.models.parts.fused import lstm as fused
 from attentest.models.products import linear
@@ -47,12 +48,13 @@ class BidirectionalNetwork(EncoderNetwork):
         """Both directions, side by side; each begins at zero, or where another text's ended."""
         flip = reversal(lengths, embeddings.shape[1])[..., None]
         backward = embeddings.gather(1, flip.expand_as(embeddings))
-        if start is None and fused.suits(self.rightward, embeddings):
-            before, after = fused.states((self.rightward, self.leftward), (embeddings, backward))
+        sides, read = (self.rightward, self.leftward), (embeddings, backward)
+        if start is not None:
+            before, after = (side(x, first)[0] for side, x, first in zip(sides, read, start, strict=True))
+        elif fused.suits(self.rightward, embeddings):
+            before, after = fused.states(sides, read)
         else:
-            first, second = (None, None) if start is None else start
-            before, _ = self.rightward(embeddings, first)
-            after, _ = self.leftward(backward, second)
+            before, after = states_of_both(sides, read)
         return torch.cat([before, after.gather(1, flip.expand_as(after))], dim=-1)
 
     def ended(self, embeddings: Tensor, lengths: Tensor) -> tuple[Ended, Ended]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from altair.utils.schemapi import debug_mode
 
 from attentest.presentation.charts import POINTS, image
 from attentest.presentation.presentation import Plot, Results, Section
@@ -56,7 +57,7 @@ def page(run: RunFolder, verdict: Verdict) -> str:
     sections = sections_of(results)
     corpus, names, wording = record["fields"].get("corpus", {}), results.classes, results.wording
     steps = steps_of(results)
-    figures = list(figures_of(results))
+    figures = figures_of(results)
     return (
         environment(TONES=TONES, ANSWERS=ANSWERS, wording=wording)
         .get_template("page.html")
@@ -110,12 +111,15 @@ def plots_of(results: Results) -> Iterator[tuple[str, Plot, Findings]]:
                 yield reading.challenge, plot, findings
 
 
-def figures_of(results: Results) -> Iterator[Row]:
+def figures_of(results: Results) -> list[Row]:
     """The figures of every reading that has findings here, as the page shows them."""
-    for reading in read(results):
-        findings = results.found[reading.challenge]
-        drawn = (_figure(plot, findings, results) for plot in reading.figures() if plot.applies(findings))
-        yield from (figure | {"challenge": reading.challenge} for figure in drawn)
+    with debug_mode(False):  # Altair checks every part of a chart as it is made: for tests, which leave that on
+        return [
+            _figure(plot, results.found[reading.challenge], results) | {"challenge": reading.challenge}
+            for reading in read(results)
+            for plot in reading.figures()
+            if plot.applies(results.found[reading.challenge])
+        ]
 
 
 def _lead(figures: Sequence[Row], verdict: Verdict) -> Row | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from attentest.cores import cores
 from attentest.errors import line_of
 from attentest.studies.engine import Job, Watch, Work
 from attentest.studies.engines.attempt import Event, attempt, tell
@@ -22,7 +23,8 @@ class InProcess:
 
     def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
         """Every job in turn; Ctrl-C passes through."""
-        for job in jobs:
+        there = cores()
+        for job in (replace(job, cores=there) for job in jobs):
             watch.started(job, "this process")
 
             def send(event: Event, job: Job = job) -> None:

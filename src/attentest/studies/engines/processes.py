@@ -20,6 +20,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import ClassVar
 
+from attentest.cores import cores
 from attentest.errors import InputError
 from attentest.studies.engine import Job, Watch, Work
 from attentest.studies.engines.attempt import Event, attempt, tell
@@ -47,8 +48,8 @@ class Processes:
 
     def run(self, jobs: Sequence[Job], work: Work, watch: Watch) -> None:
         """Return when every job has ended; workers are stopped, whatever happens."""
-        size = min(self.workers or _cores(), len(jobs))
-        waiting = deque(_Queued(replace(job, share=1 / size)) for job in jobs)
+        size = min(self.workers or cores(), len(jobs))
+        waiting = deque(_Queued(replace(job, share=1 / size, cores=max(1, cores() // size))) for job in jobs)
         team: list[_Worker] = []
         able = False  # whether any worker was ever able to start
         try:
@@ -211,10 +212,6 @@ def _cannot_start(code: int | None) -> str:
         f"Worker processes cannot start here (exit code {code}; what they said stands above). In a script, "
         "put what starts the study under 'if __name__ == \"__main__\":', or use the engine 'in_process'."
     )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _named(code: int) -> str:

@@ -13,6 +13,7 @@ from attentest.papers.claims import Claim, Direction, load_claims
 from attentest.papers.outcome_files import committed
 from attentest.papers.outcomes import Outcome, chance
 from attentest.report.claims.view import MARKS
+from attentest.studies.study import read_study
 
 TUTEK = "tutek_snajder_2020"
 #: A cell: published → ours [low, high] and what came out.
@@ -86,3 +87,15 @@ def test_the_first_sentences_count_the_outcomes(page: str, ours: list[Outcome]) 
     null = chance(ours, load_claims(TUTEK).rules, like_for_like=False)
     assert null is not None
     assert f"shuffled within their measure {100 * null.shuffled:.0f} % would agree" in flat
+
+
+def test_what_is_said_of_the_curves_of_imitation_holds_whether_or_not_they_were_run(page: str) -> None:
+    (curves,) = (o for o in committed(TUTEK) or [] if "imitate" in getattr(getattr(o.claim, "rule", None), "name", ""))
+    assert isinstance(curves.claim, Direction)
+    assert curves.reason == curves.claim.rule.reason
+    study, table = re.findall(r"the study (\w+) makes them, and (\S+) beside the page holds them where", curves.reason)[
+        0
+    ]
+    assert study in {read_study(path).name for path in PAPERS[TUTEK].studies()}
+    (said,) = (line for line in page.splitlines() if line.startswith("- **The curve of imitation**"))
+    assert said.endswith("not run.") == (PAPERS[TUTEK].text(table) is None)

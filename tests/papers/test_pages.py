@@ -14,6 +14,8 @@ from attentest.papers.claims import load_claims
 
 #: Recalled, or from outside the sources at hand.
 ELSEWHERE = {"adversaries guide worse than the model"}
+#: A passage in quotation marks, and how many words make it one that is quoted.
+QUOTED, WORDS = re.compile(r'"([^"]+)"|“([^”]+)”'), 4
 #: What stands between words.
 JOINED = re.compile(r"[^a-z0-9]+")
 
@@ -62,3 +64,29 @@ def test_every_quoted_sentence_stands_in_a_source() -> None:
     ]
     assert not missing
     assert not stands_in(text, letters("attention is an explanation, as everybody has always known"))
+
+
+def passages(page: str) -> Iterator[str]:
+    """What stands in quotation marks in a page's prose and tables, not in its commands."""
+    prose = re.sub(r"```.*?```|`[^`]*`", "", page, flags=re.DOTALL)
+    for part in re.split(r"\n\s*\n|\n(?=[|#-])", prose):
+        assert part.count('"') % 2 == 0, part
+        for straight, curly in QUOTED.findall(part):
+            if len((straight or curly).split()) >= WORDS:
+                yield straight or curly
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_passage_quoted_on_a_page_stands_in_a_source(name: str) -> None:
+    text = sources()
+    missing = [
+        quote
+        for quote in passages(PAPERS[name].text("page.md") or "")
+        if not all(letters(part) in text for part in quote.split("…"))
+    ]
+    assert not missing
+
+
+def test_passages_are_found_across_lines_and_commands_and_single_words_are_none() -> None:
+    page = 'It says "we find … what\nnobody saw", a "word", `say "these are four words"`.\n\n| “one in a table” | 2 |'
+    assert list(passages(page)) == ["we find … what\nnobody saw", "one in a table"]

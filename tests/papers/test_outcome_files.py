@@ -70,6 +70,7 @@ def test_a_row_says_everything_to_four_digits(outcomes: list[Outcome], tmp_path:
         (lambda text: text.replace(",SST,", ",SSR,", 1), "no claim"),
         (lambda text: text.replace(",agrees,", ",agree,", 1), "Did you mean 'agrees'"),
         (lambda text: text.replace(",0.4,", ",high,", 1), "cannot be read"),
+        (lambda text: text.replace(",wider,", ",wide,", 1), "Did you mean 'wider'"),
     ],
 )
 def test_a_table_that_was_altered_is_named(outcomes: list[Outcome], tmp_path: Path, change, said: str) -> None:

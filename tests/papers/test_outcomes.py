@@ -273,8 +273,10 @@ def test_a_figure_s_interval_is_no_narrower_than_student_s_over_its_seeds(tmp_pa
     assert found.low == pytest.approx(0.4 - half, abs=1e-6)
     assert found.high == pytest.approx(0.4 + half, abs=1e-6)
     assert found.status == "unsettled"  # published .40, but seeds differ too much to say
+    assert found.interval == "wider"
     one = figure(evaluate(JAIN, [cell(tmp_path / "one", tau=0.4)]), "tau_gradient", "0")
     assert one.high - one.low < 0.1  # over texts alone: one seed says nothing of others
+    assert one.interval == "bootstrap"
 
 
 @pytest.mark.parametrize(("average", "status"), [(0.6, "agrees"), (0.2, "differs"), (0.36, "unsettled")])
@@ -285,6 +287,15 @@ def test_a_direction_is_settled_by_its_whole_interval(tmp_path: Path, average: f
     assert found.low <= found.ours <= found.high
     assert found.also == f"{average:.3f} against 0.360"
     assert len(found.run_ids) == 4
+    assert found.interval == "wider"
+
+
+def test_a_direction_with_one_seed_on_one_side_has_no_student_s_interval(tmp_path: Path) -> None:
+    cells = [cell(tmp_path, seed=s, tau=0.3) for s in range(2)]
+    found = direction(
+        evaluate(JAIN, [*cells, cell(tmp_path, tau=0.6, encoder="average")]), "average agrees more than BiLSTM"
+    )
+    assert (found.seeds, found.interval) == ((0, 1), "bootstrap")
 
 
 def test_a_direction_needs_both_sides(tmp_path: Path) -> None:

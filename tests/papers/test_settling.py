@@ -12,7 +12,7 @@ from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, load_claims
 from attentest.papers.outcome_files import committed
 from attentest.papers.settling import by_chance, of_figure
-from attentest.statistics.intervals import Interval
+from attentest.statistics.intervals import Interval, student
 
 NONE = math.nan
 
@@ -70,3 +70,18 @@ def test_a_committed_table_is_settled_by_the_rule_that_holds(name: str) -> None:
             assert outcome.status == of_figure(
                 claim.value, tolerance, Interval(outcome.ours, outcome.low, outcome.high)
             )
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_committed_table_says_how_each_interval_was_made(name: str) -> None:
+    for outcome in committed(name) or []:
+        assert bool(outcome.interval) == (outcome.settled and math.isfinite(outcome.low))
+        seeds = len(outcome.seeds)
+        if outcome.interval and seeds == 1:
+            assert outcome.interval == "bootstrap"
+        elif outcome.interval and isinstance(outcome.claim, Claim):
+            # With the lowest and the highest of so many figures, their standard deviation is no less than this.
+            rounded = 2e-4
+            least = (outcome.seed_high - outcome.seed_low - rounded) / math.sqrt(2 * (seeds - 1))
+            assert outcome.interval == "wider"
+            assert outcome.high - outcome.low + rounded >= 2 * student(seeds - 1) * least / math.sqrt(seeds)

@@ -36,7 +36,10 @@ class Compared:
     """How far the two sides of a conclusion lie apart, and what that stands on."""
 
     match: Match
+    #: Over seeds and texts drawn again.
     gap: Interval
+    #: The figures of every seed that the gap is made of, for Student's t.
+    parts: Parts
     also: str
     judged: int
     not_judged: int

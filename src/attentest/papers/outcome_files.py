@@ -13,7 +13,7 @@ from attentest.errors import InputError, shown, suggestion
 from attentest.papers import PAPERS
 from attentest.papers.claims import Claim, Claims, Direction, load_claims
 from attentest.papers.outcomes import Outcome
-from attentest.papers.settling import STATUSES
+from attentest.papers.settling import STATUSES, WAYS
 from attentest.store.atomic import write_text
 
 __all__ = [
@@ -35,6 +35,7 @@ COLUMNS = (
     "published",
     "published_spread",
     *_NUMBERS,
+    "interval",
     *("seeds", "judged", "not_judged", "status", "like_for_like", "difference", "reason", "also"),
     *("runs", "run_ids", "attentest", "torch", "device"),
 )
@@ -51,7 +52,7 @@ def row_of(outcome: Outcome) -> dict[str, str]:
     row["published"] = claim.printed if isinstance(claim, Claim) else claim.rule.reading
     row["published_spread"] = claim.printed_spread if isinstance(claim, Claim) else ""
     row |= {name: _number(getattr(outcome, name)) for name in _NUMBERS}
-    row |= {name: getattr(outcome, name) for name in ("status", "difference", "reason", "also", "runs")}
+    row |= {name: getattr(outcome, name) for name in ("interval", "status", "difference", "reason", "also", "runs")}
     row |= {name: getattr(outcome, name) for name in ("attentest", "torch", "device")}
     row |= {"judged": str(outcome.judged), "not_judged": str(outcome.not_judged)}
     row["like_for_like"] = ("yes" if outcome.like_for_like else "no") if outcome.settled else ""
@@ -120,12 +121,16 @@ def _outcome(row: dict[str, str], claim: Claim | Direction, where: str) -> Outco
     status = row["status"]
     if status not in STATUSES:
         raise InputError(f"{where}: status {status!r}. {suggestion(status, STATUSES)}")
+    way = row["interval"]
+    if way not in WAYS:
+        raise InputError(f"{where}: interval {way!r}. {suggestion(way, WAYS)}")
     try:
         numbers = {name: _finite(row[name]) if row[name] else math.nan for name in _NUMBERS}
         return Outcome(
             claim,
             status,
             **numbers,
+            interval=way,
             seeds=tuple(map(int, row["seeds"].split())),
             judged=int(row["judged"]),
             not_judged=int(row["not_judged"]),

@@ -13,10 +13,10 @@ from attentest.papers.evidence import Cell, Evidence, Group, grouped
 from attentest.papers.finding import Compared, Finder, Found, Parts, in_digits, scaled
 from attentest.papers.matching import Match, best, corpus_text, data_differences
 from attentest.papers.rules import CorpusRule, DirectionRule, MeasureRule, NameRule, Rules, Side
-from attentest.papers.settling import Chance, Status, by_chance, of_direction, of_figure
+from attentest.papers.settling import Chance, Status, Way, by_chance, of_direction, of_figure
 from attentest.statistics.intervals import Interval
 from attentest.statistics.resampling import difference, rescaled
-from attentest.statistics.seeds import wider
+from attentest.statistics.seeds import half_width, wider
 
 __all__ = ["Outcome", "Rate", "chance", "evaluate", "rate"]
 
@@ -33,6 +33,8 @@ class Outcome:
     ours: float = math.nan
     low: float = math.nan
     high: float = math.nan
+    #: How the interval is made; empty where there is none.
+    interval: Way = ""
     #: Our standard deviation over instances, and the smallest and largest figure of a seed.
     spread: float = math.nan
     seed_low: float = math.nan
@@ -137,6 +139,7 @@ class _Judge:
             ours=found.interval.value,
             low=found.interval.low,
             high=found.interval.high,
+            interval=_way(found.interval, [(1.0, found.per_seed)]),
             spread=sample.spread * rule.scale,
             seed_low=min(found.per_seed),
             seed_high=max(found.per_seed),
@@ -201,7 +204,7 @@ class _Judge:
             also = f"{in_digits(left.interval.value)} against {in_digits(right.interval.value)}"
             match = _both(left.match, right.match)
             judged, not_judged = min(judged, right.sample.judged), max(not_judged, right.sample.not_judged)
-        return Compared(match, wider(gap, parts), also, judged, not_judged)
+        return Compared(match, gap, parts, also, judged, not_judged)
 
     def _also(self, claim: Claim, rule: MeasureRule, group: Group) -> str:
         """The other measures that a rule wants to be read beside it."""
@@ -275,7 +278,7 @@ def _parts(left: Found, right: Found) -> Parts:
 
 def _directed(claim: Direction, compared: Compared) -> Outcome:
     """A conclusion beside our difference of its two sides."""
-    match, gap = compared.match, compared.gap
+    match, gap = compared.match, wider(compared.gap, compared.parts)
     if claim.recalled:
         match = Match(match.group, (*match.differences, RECALLED))
     return replace(
@@ -285,7 +288,15 @@ def _directed(claim: Direction, compared: Compared) -> Outcome:
         ours=gap.value,
         low=gap.low,
         high=gap.high,
+        interval=_way(gap, compared.parts),
         judged=compared.judged,
         not_judged=compared.not_judged,
         also=compared.also,
     )
+
+
+def _way(own: Interval, parts: Parts) -> Way:
+    """How an interval is made: with one seed, or one without a figure, there is no Student's t over seeds."""
+    if math.isnan(own.low) or math.isnan(own.high):
+        return ""
+    return "bootstrap" if math.isnan(half_width(parts)) else "wider"

@@ -10,10 +10,13 @@ from typing import Literal
 from attentest.papers.rules import Sense
 from attentest.statistics.intervals import Interval
 
-__all__ = ["STATUSES", "Chance", "Status", "by_chance", "of_direction", "of_figure"]
+__all__ = ["STATUSES", "WAYS", "Chance", "Status", "Way", "by_chance", "of_direction", "of_figure"]
 
 Status = Literal["agrees", "differs", "unsettled", "not run", "unavailable"]
 STATUSES: tuple[Status, ...] = ("agrees", "differs", "unsettled", "not run", "unavailable")
+#: How an interval is made: none, seeds and texts drawn again, or that and Student's t over seeds, whichever is wider.
+Way = Literal["", "bootstrap", "wider"]
+WAYS: tuple[Way, ...] = ("", "bootstrap", "wider")
 #: Figures are printed in decimals: a difference of exactly the tolerance must not fail by rounding.
 ROUNDING = 1e-9
 

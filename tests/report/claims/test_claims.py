@@ -14,6 +14,7 @@ from tests.report.pages.test_run import Outline
 from tests.report.rendered import render
 
 from attentest.papers.claims import Claim, load_claims
+from attentest.papers.outcome_files import committed
 from attentest.papers.outcomes import evaluate
 from attentest.presentation.charts import svg
 from attentest.report.claims.figures import drawn, scatter
@@ -89,6 +90,43 @@ def recalled(claim: Any) -> Any:
     if isinstance(claim, Claim):
         return dataclasses.replace(claim, source="recalled")
     return dataclasses.replace(claim, rule=dataclasses.replace(claim.rule, recalled=True))
+
+
+def made(view: View, *ways: tuple[str, int]) -> str:
+    """What is said of intervals that were made in these ways from so many seeds."""
+    some = next(o for o in view.outcomes if o.interval)
+    each = [dataclasses.replace(some, interval=way, seeds=tuple(range(seeds))) for way, seeds in ways]
+    said = View(view.claims, each).intervals
+    assert f"None is corrected for their number: of {sum(bool(way) for way, _ in ways)} at 95 %" in said
+    return said.partition(" None is")[0]
+
+
+def test_what_is_said_of_intervals_is_how_they_were_made(view: View) -> None:
+    both = "Intervals are over seeds and texts drawn again, no narrower than Student’s t over seeds"
+    assert made(view, ("wider", 3), ("wider", 5), ("", 3)) == f"{both}."
+    assert made(view, ("bootstrap", 1), ("", 0)) == (
+        "Intervals are over texts drawn again: each is of one seed, and says nothing of others."
+    )
+    assert made(view, ("bootstrap", 3)) == (
+        "Intervals are over seeds and texts drawn again, not widened to Student’s t over seeds: "
+        "from a few seeds too narrow."
+    )
+    mixed = made(view, ("wider", 3), ("bootstrap", 3), ("bootstrap", 3), ("bootstrap", 1))
+    assert mixed == (
+        f"{both} (but 1 of one seed: over texts alone; 2 not widened to Student’s t over their seeds: too narrow)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("jain_wallace_2019", "no narrower than Student’s t over seeds. None"),
+        ("wiegreffe_pinter_2019", "over texts drawn again: each is of one seed"),
+        ("serrano_smith_2019", "(but 40 not widened to Student’s t over their seeds"),
+    ],
+)
+def test_the_committed_tables_say_how_their_intervals_were_made(name: str, said: str) -> None:
+    assert said in View(load_claims(name), committed(name) or []).intervals
 
 
 def test_a_direction_with_a_mark_shows_what_was_measured_beside_it(view: View) -> None:

@@ -14,7 +14,6 @@ from attentest.papers.matching import Match
 from attentest.papers.own import Note, Own
 from attentest.papers.rules import DirectionRule, Side
 from attentest.statistics.resampling import contrast
-from attentest.statistics.seeds import wider
 
 __all__ = ["OWN"]
 
@@ -63,7 +62,7 @@ class Families:
         words = dict.fromkeys((*(word for one in every for word in one.match.differences), *without))
         judged, not_judged = sum(one.sample.judged for one in every), sum(one.sample.not_judged for one in every)
         match, also = Match(cells, tuple(words)), " against ".join(named)
-        return Compared(match, wider(gap, parts), also, judged, not_judged, "; ".join(few))
+        return Compared(match, gap, parts, also, judged, not_judged, "; ".join(few))
 
 
 def _few(found: Mapping[str, Found | str], there: Mapping[str, Found]) -> list[str]:

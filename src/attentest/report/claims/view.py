@@ -102,11 +102,23 @@ class View:
 
     @property
     def intervals(self) -> str:
-        """What the intervals are over, and how many of them miss by chance: the same rules for every paper."""
-        count = sum(outcome.settled and math.isfinite(outcome.low) for outcome in self.outcomes)
+        """What the intervals are over, as each was made, and how many of them miss by chance."""
+        made = [outcome for outcome in self.outcomes if outcome.settled and outcome.interval]
+        alone = [outcome for outcome in made if outcome.interval == "bootstrap"]
+        single = sum(len(outcome.seeds) == 1 for outcome in alone)
+        few = len(alone) - single
+        over, beside = "seeds and texts drawn again", [f"{single:,} of one seed: over texts alone"] * bool(single)
+        beside += [f"{few:,} not widened to Student’s t over their seeds: too narrow"] * bool(few)
+        if made and single == len(made):
+            said = "Intervals are over texts drawn again: each is of one seed, and says nothing of others."
+        elif made and few == len(made):
+            said = f"Intervals are over {over}, not widened to Student’s t over seeds: from a few seeds too narrow."
+        else:
+            but = f" (but {'; '.join(beside)})" if beside else ""
+            said = f"Intervals are over {over}, no narrower than Student’s t over seeds{but}."
+        count = len(made)
         return (
-            "Intervals are over seeds and texts drawn again, no narrower than Student’s t over seeds. "
-            f"None is corrected for their number: of {count:,} at 95 %, about {count / 20:.0f} miss by chance."
+            f"{said} None is corrected for their number: of {count:,} at 95 %, about {count / 20:.0f} miss by chance."
         )
 
     @staticmethod

@@ -18,6 +18,7 @@ NAMED = {
     "additive, the text's own state as query": ("additive", "own"),
     "dot, the text's own state as query": ("dot", "own"),
 }
+CORPORA = {"SST": "sst", "20 Newsgroups": "20news", "AG News": "ag_news", "IMDB": "imdb"}
 COLUMNS = ("tau_gradient", "tau_leave_one_out", "median_change", "max_attention", "accuracy")
 
 
@@ -26,12 +27,14 @@ def test_every_figure_on_the_page_is_that_of_the_seeds():
     found = defaultdict(list)
     with (folder / "dot_query.csv").open() as file:
         for row in csv.DictReader(file):
-            found[row["attention"], row["query"]].append([float(row[name]) for name in COLUMNS])
+            found[row["corpus"], row["attention"], row["query"]].append([float(row[name]) for name in COLUMNS])
     lines = [line.strip("| ").split(" | ") for line in (folder / "page.md").read_text().splitlines()]
-    shown = {cells[0]: cells[1:] for cells in lines if cells[0] in NAMED and len(cells) == 6}
-    assert set(shown) == set(NAMED)
-    for name, cells in shown.items():
-        values = np.array(found[NAMED[name]])
+    rows = [cells for cells in lines if len(cells) == 7 and cells[1] in NAMED]
+    shown = {(CORPORA[corpus], *NAMED[name]): cells for corpus, name, *cells in rows}
+    assert set(shown) == set(found)
+    assert len(shown) == len(rows)
+    for key, cells in shown.items():
+        values = np.array(found[key])
         assert len(values) == 5
         low, high = stats.t.interval(0.95, 4, values.mean(0), stats.sem(values))
         for cell, mean, half in zip(cells, values.mean(0), (high - low) / 2, strict=True):

@@ -8,6 +8,7 @@ Each row is measured in turns: medians, their spread, and the most memory that t
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from rich.table import Table
 from attentest.challenges import CHALLENGES
 from attentest.challenges.challenge import Examination
 from attentest.challenges.flip_sets.examine import FlipSets
+from attentest.cores import cores
 from attentest.data.batches import Batch, Encoded, bucketed, shuffled
 from attentest.data.corpora import CORPORA
 from attentest.data.vocabulary import Vocabulary
@@ -116,6 +118,15 @@ class Bench:
         explainer = EXPLAINERS.parse(name)
         return [explainer.scores(self.model, batch, self.examined(batch).reading) for batch in self.ours]
 
+    def explained_at_once(self, name: str) -> list[torch.Tensor]:
+        """By two workers, a batch at a time, the longest first."""
+        explainer = EXPLAINERS.parse(name)
+
+        def explained(batch: Batch) -> torch.Tensor:
+            return explainer.scores(self.model, batch, self.examined(batch).reading)
+
+        return measuring.by_workers(explained, self.ours[::-1])[::-1]
+
     def deleted(self) -> list[torch.Tensor]:
         return [literal.deletion(self.packed, batch) for batch in self.theirs]
 
@@ -174,16 +185,14 @@ class Bench:
             total, texts = total + loss.detach(), texts + len(batch)
         return float(total) / texts
 
-    def battery(self) -> None:
+    def battery(self, batch: Batch) -> None:
         """What Jain & Wallace ask of every text, each batch read once: adversary, shuffles, deletion, gradients, τ."""
-        permutation = CHALLENGES.parse("permutation")
-        for batch in self.ours:
-            examined = self.examined(batch)
-            z = examined.reading.token_logits
-            strongest_adversary(examined.weights, z[..., 1] - z[..., 0], batch.mask, 0.01)
-            permutation.examine(examined)
-            for name in ("leave_one_out", "gradient(path='full')"):
-                kendall(examined.weights.double(), examined.scores(name).double(), batch.mask)
+        examined = self.examined(batch)
+        z = examined.reading.token_logits
+        strongest_adversary(examined.weights, z[..., 1] - z[..., 0], batch.mask, 0.01)
+        CHALLENGES.parse("permutation").examine(examined)
+        for name in ("leave_one_out", "gradient(path='full')"):
+            kendall(examined.weights.double(), examined.scores(name).double(), batch.mask)
 
     def literal_battery(self) -> None:
         for batch in self.theirs:
@@ -260,6 +269,11 @@ def rows_of(bench: Bench, *, full: bool) -> Iterator[Work]:
         bench.apart,
         1e-5,
     )
+    if cores() > 1:
+        yield Work(
+            *("two workers: deletion", "loop over positions, packed LSTM, one worker", bench.deleted),
+            *(lambda: bench.explained_at_once("leave_one_out"), bench.apart, 1e-5, time.perf_counter),
+        )
     yield Work(
         *("ablation", "captum FeatureAblation", lambda: bench.captum(FeatureAblation)),
         lambda: bench.explained("occlusion"),
@@ -288,10 +302,17 @@ def rows_of(bench: Bench, *, full: bool) -> Iterator[Work]:
             *(f"training epoch, {len(bench.train):,} texts", "packed LSTM, the same batches, Adam"),
             *(lambda: bench.epoch(True), lambda: bench.epoch(False), lambda a, b: abs(a - b), 0.02),
         )
+        literally = "all of it as written down: search, loops, SciPy"
         yield Work(
-            *("the battery without training", "all of it as written down: search, loops, SciPy"),
-            *(bench.literal_battery, bench.battery),
+            *("the battery without training", literally, bench.literal_battery),
+            lambda: [bench.battery(batch) for batch in bench.ours],
         )
+        if cores() > 1:
+            yield Work(
+                *("two workers: the battery without training", f"{literally}; one worker", bench.literal_battery),
+                lambda: measuring.by_workers(bench.battery, bench.ours[::-1]),
+                clock=time.perf_counter,
+            )
 
 
 if __name__ == "__main__":

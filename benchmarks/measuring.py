@@ -10,8 +10,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +21,18 @@ import torch
 
 from attentest.errors import AttentestError
 
-__all__ = ["Spent", "Work", "compared", "forget_peak", "machine", "peak", "spent", "table_of", "write_record"]
+__all__ = [
+    "Spent",
+    "Work",
+    "by_workers",
+    "compared",
+    "forget_peak",
+    "machine",
+    "peak",
+    "spent",
+    "table_of",
+    "write_record",
+]
 
 #: Seconds after which a call is so long that two turns are enough.
 LONG = 5.0
@@ -36,13 +49,23 @@ class Work:
     #: By how much the two outputs, theirs first, differ, where they can be compared, and how much they may.
     apart: Callable[[Any, Any], float] | None = None
     most: float = 0.0
+    #: What is timed: the processor, so that what else runs is not counted, or the wall, where several cores work.
+    clock: Callable[[], float] = time.process_time
 
 
-def compared(work: Work, rounds: int, clock: Callable[[], float] = time.process_time) -> dict[str, Any]:
-    """Both in turns, once to warm up and to compare the outputs, then ``rounds`` times; the ratio is of the medians.
+def by_workers(work: Callable[[Any], Any], parts: Sequence[Any], workers: int = 2) -> list[Any]:
+    """The work on every part, by so many workers with a torch thread each, as an examination has them."""
+    return list(_pool(workers).map(work, parts))
 
-    Seconds are the processor's, so that what else runs on the machine is not counted.
-    """
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """They stay: what oneDNN has made for a thread's shapes goes with the thread."""
+    return ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+
+
+def compared(work: Work, rounds: int) -> dict[str, Any]:
+    """Both in turns, once to warm up and to compare the outputs, then ``rounds`` times; the ratio is of the medians."""
     turns: list[dict[str, float]] = []
     peaks: dict[str, float] = {}
     row: dict[str, Any] = {"work": work.name, "beside": work.beside}
@@ -50,9 +73,9 @@ def compared(work: Work, rounds: int, clock: Callable[[], float] = time.process_
         outputs, taken = [], {}
         for name, way in (("theirs", work.theirs), ("ours", work.ours)):
             forget_peak()
-            started = clock()
+            started = work.clock()
             outputs.append(way())
-            taken[name] = clock() - started
+            taken[name] = work.clock() - started
             peaks[name] = max(peaks.get(name, 0.0), peak())
         if work.apart is not None and not turn:
             row["apart"] = work.apart(*outputs)

@@ -28,8 +28,11 @@ PAGE = FOLDER / "speed.md"
 AIMS = (
     ("adversary, certified", "search", 250),
     ("permutation × 100", "loop", 18),
+    ("deletion", "loop", 6),
     ("deletion, 16 texts of 20", "loop", 6),
     ("deletion, 4 texts of 180", "loop", 8),
+    ("two workers: deletion", "loop", 12),
+    ("two workers: deletion, twice 4 texts of 180", "loop", 16),
     ("ablation, 16 texts of 20", "captum FeatureAblation, text by text", 15),
     ("ablation, 4 texts of 180", "captum FeatureAblation, text by text", 15),
     ("ablation, 16 texts of 20", "captum FeatureAblation, 16 texts at a time, at its best", 6),
@@ -39,7 +42,7 @@ AIMS = (
     ("integrated gradients, 50 steps, 4 texts of 180", "captum IntegratedGradients, text by text", 4),
     ("flip sets", "loop", 30),
     ("training epoch", "packed", 1.7),
-    ("the battery", "all of it", 20),
+    ("two workers: the battery", "all of it", 20),
 )
 
 
@@ -83,6 +86,19 @@ def commands() -> str:
     for row in kept("commands")["rows"]:
         numbers = f"{row['wall']:.1f} | {row['cpu']:.1f} | {row['peak MiB']:,.0f}"
         lines.append(f"| {row['what']} | {row['cores']} | {numbers} |")
+    return "\n".join(lines)
+
+
+def side_by_side() -> str:
+    """A study by workers and by Ray nodes, and how much faster than with one worker on one core."""
+    lines = ["| what | how many | cores | wall, s | times faster | processor, s | peak MiB |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    rows = kept("side_by_side")["rows"]
+    for row in rows:
+        alone = next(one["wall"] for one in rows if one["what"] == row["what"])
+        numbers = [f"{row['wall']:.1f}", f"{alone / row['wall']:.2f}"]
+        numbers += [f"{row[name]:,.0f}" if name in row else "" for name in ("cpu", "peak")]
+        lines.append(f"| {row['what']} | {row['size']} | {row['cores']} | {' | '.join(numbers)} |")
     return "\n".join(lines)
 
 
@@ -135,6 +151,7 @@ def sections() -> dict[str, str]:
         "aims": aims(),
         "commands": commands(),
         "scale": scale(),
+        "side_by_side": side_by_side(),
         "gpu": gpu(),
         "million": million(),
         "install": install(),

@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from captum.attr import FeatureAblation, IntegratedGradients
 
+from attentest.cores import cores
 from attentest.data.batches import Batch, Sequences
 from attentest.data.vocabulary import END, START
 from attentest.explainers import EXPLAINERS
@@ -17,7 +18,7 @@ from attentest.models.copies import copies
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
 from benchmarks import literal
-from benchmarks.measuring import Work
+from benchmarks.measuring import Work, by_workers
 
 #: Tokens, and how many such texts.
 TEXTS = ((20, 16), (180, 4))
@@ -41,6 +42,17 @@ class Saliency:
         with torch.no_grad():
             reading = self.model.read(self.batch)
         return EXPLAINERS.parse(name).scores(self.model, self.batch, reading)
+
+    def ours_at_once(self, name: str) -> torch.Tensor:
+        """By two workers, each of them half of the texts."""
+        half = len(self.batch) // 2
+
+        def explained(batch: Batch) -> torch.Tensor:
+            with torch.no_grad():
+                reading = self.model.read(batch)
+            return EXPLAINERS.parse(name).scores(self.model, batch, reading)
+
+        return torch.cat(by_workers(explained, [self.batch[:half], self.batch[half:]]))
 
     def deleted(self) -> torch.Tensor:
         return literal.deletion(literal.Packed(self.model), self.batch)
@@ -116,6 +128,17 @@ def work(*, full: bool) -> Iterator[Work]:
             _apart,
             1e-5,
         )
+        if cores() > 1:
+            twice = Saliency(tokens, 2 * count)
+            yield Work(
+                f"two workers: deletion, twice {texts}",
+                "loop over positions, packed LSTM, one worker",
+                twice.deleted,
+                partial(twice.ours_at_once, "leave_one_out"),
+                _apart,
+                1e-5,
+                time.perf_counter,
+            )
 
 
 def _apart(theirs: torch.Tensor, ours: torch.Tensor) -> float:

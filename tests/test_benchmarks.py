@@ -51,7 +51,7 @@ def test_two_ways_are_timed_in_turns_and_the_slower_is_called_so() -> None:
         turns.append("slow")
         time.sleep(0.03)
 
-    found = compared(Work("work", "beside", slow, lambda: turns.append("fast")), 3, time.perf_counter)
+    found = compared(Work("work", "beside", slow, lambda: turns.append("fast"), clock=time.perf_counter), 3)
     assert turns == ["slow", "fast"] * 4
     assert found["theirs"] >= 0.03
     assert found["ratio"] > 1
@@ -61,7 +61,7 @@ def test_two_ways_are_timed_in_turns_and_the_slower_is_called_so() -> None:
 def test_long_work_is_counted_from_its_first_turn_on_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "LONG", 0.01)
     work = Work("work", "beside", lambda: time.sleep(0.03), lambda: time.sleep(0.002))
-    found = compared(work, 5, time.perf_counter)
+    found = compared(replace(work, clock=time.perf_counter), 5)
     assert found["turns"] == 2
     low, high = found["ratio spread"]
     assert low <= found["ratio"] <= high

@@ -1,9 +1,10 @@
 """How cost grows: seconds of the processor and the most memory held, against texts, tokens and classes.
 
-python -m benchmarks.scale [texts tokens classes] [--out FILE.json]
+python -m benchmarks.scale [texts audits tokens classes] [--out FILE.json]
 
-*texts*: findings of so many texts written, and a query of the most attackable ten. *tokens*: an audit of a file whose
-texts are so long, two of them examined. *classes*: an audit of a file of so many classes. Each in a process of its own.
+*texts*: findings of so many texts written, and a query of the most attackable ten. *audits*: what Jain & Wallace ask,
+of so many texts. *tokens*: an audit of a file whose texts are so long, two of them examined. *classes*: an audit of a
+file of so many classes. Each in a process of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from benchmarks import ended, measuring
 from benchmarks.measuring import spent
 
 TEXTS = (100, 1_000, 10_000, 100_000, 1_000_000)
+#: Texts that a small model is examined on.
+EXAMINED = (100, 1_000, 10_000, 100_000)
 TOKENS = (20, 100, 400, 1_000, 4_000)
 CLASSES = (2, 12, 100, 1_000)
 #: Rows that are written at a time.
@@ -65,6 +68,18 @@ def by_texts(folder: Path) -> Iterator[dict[str, Any]]:
         yield {"what": "query", "size": texts, "seconds": took.cpu, "peak MiB": took.peak}
 
 
+def by_audits(folder: Path) -> Iterator[dict[str, Any]]:
+    """Audits of a small model: what Jain & Wallace ask, of so many texts of 10 to 20 words."""
+    data = write_classes(folder / "audits.csv", 2, 1_000)
+    for texts in EXAMINED:
+        test = write_classes(folder / f"audits-{texts}.csv", 2, texts // 2, seed=1)
+        audit = [*ATTENTEST, "audit", "--data", str(data), "--test", str(test), "--runs", str(folder), "--epochs", "1"]
+        audit += ["--encoder", "bilstm(hidden=16)", "--embedding", "32", "--limit", "0", "--quiet"]
+        audit += ["--challenge", "agreement", "--challenge", "permutation", "--challenge", "adversary"]
+        took = spent(audit, OMP_NUM_THREADS="1")
+        yield {"what": "audit of a small model", "size": texts, "seconds": took.cpu, "peak MiB": took.peak}
+
+
 def by_tokens(folder: Path) -> Iterator[dict[str, Any]]:
     """Whole audits, training included."""
     for tokens in TOKENS:
@@ -77,7 +92,7 @@ def by_tokens(folder: Path) -> Iterator[dict[str, Any]]:
                 words.insert(chance.randrange(tokens), "good" if number % 2 else "bad")
                 writer.writerow((" ".join(words), "positive" if number % 2 else "negative"))
         audit = [*ATTENTEST, "audit", "--data", str(data), "--runs", str(folder), "--epochs", "1", "--limit", "2"]
-        took = spent([*audit, "--tokenizer", "whitespace", "--quiet"], OMP_NUM_THREADS="1")
+        took = spent([*audit, "--tokenizer", "whitespace", "--max-tokens", str(tokens), "--quiet"], OMP_NUM_THREADS="1")
         yield {"what": "audit of 2 texts", "size": tokens, "seconds": took.cpu, "peak MiB": took.peak}
 
 
@@ -111,6 +126,7 @@ def by_classes(folder: Path) -> Iterator[dict[str, Any]]:
 
 CURVES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "texts": by_texts,
+    "audits": by_audits,
     "tokens": by_tokens,
     "classes": by_classes,
 }

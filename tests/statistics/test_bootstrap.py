@@ -48,6 +48,17 @@ def test_the_same_seed_gives_the_same_interval_whatever_the_chunks(monkeypatch: 
     assert bootstrap_mean(sample, seed=8) != before
 
 
+@pytest.mark.parametrize("counted", [0, 1 << 27])
+def test_what_is_kept_of_draws_changes_no_interval(monkeypatch: pytest.MonkeyPatch, counted: int) -> None:
+    sample = np.random.default_rng(5).normal(size=5_000)
+    monkeypatch.setattr(bootstrap, "_COUNTED", counted)
+    first, again = (bootstrap_mean(sample, seed=7) for _ in range(2))
+    monkeypatch.setattr(bootstrap, "_KEPT", 1 << 30)
+    whole = bootstrap_mean(sample, seed=7)
+    assert first == again
+    assert (first.low, first.high) == pytest.approx((whole.low, whole.high), rel=1e-12)
+
+
 def test_nothing_has_no_mean_and_one_value_has_no_interval() -> None:
     assert all(math.isnan(part) for part in bootstrap_mean([]))
     mean, low, high = bootstrap_mean([3.0])

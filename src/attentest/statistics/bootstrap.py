@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 _KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size, ready for a product
+_COUNTED = 1 << 27  # … that are kept as counts, a byte each, to be made ready some resamples at a time
 VALUES_AT_ONCE = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
 
 
@@ -68,6 +69,8 @@ def _resamplings(size: int, seed: int, resamples: int) -> Iterable[np.ndarray]:
     """How often each value is drawn in each resample, some resamples at a time; kept when that is little."""
     if size * resamples <= _KEPT:
         return (_kept(size, seed, resamples),)
+    if size * resamples <= _COUNTED:
+        return (counts.astype(np.float64) for counts in _counted(size, seed, resamples))
     return _drawn(size, seed, resamples)
 
 
@@ -76,9 +79,17 @@ def _kept(size: int, seed: int, resamples: int) -> np.ndarray:
     return np.concatenate(list(_drawn(size, seed, resamples)))
 
 
+@lru_cache(maxsize=1)
+def _counted(size: int, seed: int, resamples: int) -> tuple[np.ndarray, ...]:
+    return tuple(counts.astype(np.min_scalar_type(counts.max())) for counts in _some(size, seed, resamples))
+
+
 def _drawn(size: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
-    generator = np.random.default_rng(seed)
-    return (counts.astype(np.float64) for counts in draws(size, resamples, generator, max(1, VALUES_AT_ONCE // size)))
+    return (counts.astype(np.float64) for counts in _some(size, seed, resamples))
+
+
+def _some(size: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    return draws(size, resamples, np.random.default_rng(seed), max(1, VALUES_AT_ONCE // size))
 
 
 def draws(size: int, resamples: int, generator: np.random.Generator, most: int) -> Iterator[np.ndarray]:

@@ -169,17 +169,23 @@ def _numbers(found: Mapping[str, Findings], names: Sequence[str], *, by_class: b
     if found and by_class:
         counts = pc.value_counts(next(iter(found.values())).table["predicted"]).to_pylist()
         columns = sorted(c["values"] for c in sorted(counts, key=lambda c: -c["counts"])[:_MOST_CLASSES])
+    measured = [findings for findings in found.values() if findings.measures]
+    # Column by column: estimates of as many texts draw the same resamples.
+    numbers = {
+        (column, findings.challenge, number): _number(estimate(findings, measure, predicted=column), measure)
+        for column in (None, *columns)
+        for findings in measured
+        for number, measure in enumerate(findings.measures)
+    }
     sections = [
         (
-            findings.challenge,
+            one.challenge,
             [
-                (measure.words, whole, [_number(estimate(findings, measure, predicted=c), measure) for c in columns])
-                for measure in findings.measures
-                for whole in [_number(estimate(findings, measure), measure)]
+                (measure.words, numbers[None, one.challenge, n], [numbers[c, one.challenge, n] for c in columns])
+                for n, measure in enumerate(one.measures)
             ],
         )
-        for findings in found.values()
-        if findings.measures
+        for one in measured
     ]
     heads = [name_of(names, c) for c in columns]
     return {"classes": heads, "sections": sections, "left_out": max(0, len(names) - len(columns)) if by_class else 0}

@@ -1,0 +1,1 @@
+"""How cost grows, and how far more cores carry."""

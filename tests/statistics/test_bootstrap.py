@@ -51,9 +51,9 @@ def test_the_same_seed_gives_the_same_interval_whatever_the_chunks(monkeypatch: 
 @pytest.mark.parametrize("counted", [0, 1 << 27])
 def test_what_is_kept_of_draws_changes_no_interval(monkeypatch: pytest.MonkeyPatch, counted: int) -> None:
     sample = np.random.default_rng(5).normal(size=5_000)
-    monkeypatch.setattr(bootstrap, "_COUNTED", counted)
+    monkeypatch.setattr(bootstrap, "COUNTED", counted)
     first, again = (bootstrap_mean(sample, seed=7) for _ in range(2))
-    monkeypatch.setattr(bootstrap, "_KEPT", 1 << 30)
+    monkeypatch.setattr(bootstrap, "KEPT", 1 << 30)
     whole = bootstrap_mean(sample, seed=7)
     assert first == again
     assert (first.low, first.high) == pytest.approx((whole.low, whole.high), rel=1e-12)

@@ -19,8 +19,8 @@ __all__ = [
     "resampled_means",
 ]
 
-_KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size, ready for a product
-_COUNTED = 1 << 27  # … that are kept as counts, a byte each, to be made ready some resamples at a time
+KEPT = 1 << 23  # numbers of draws that are kept for the next sample of the same size, ready for a product
+COUNTED = 1 << 27  # … that are kept as counts, a byte each, to be made ready some resamples at a time
 VALUES_AT_ONCE = 1 << 20  # values resampled at once, so that memory does not grow with resamples × values
 
 
@@ -67,9 +67,9 @@ def bootstrap_of_sums(
 
 def _resamplings(size: int, seed: int, resamples: int) -> Iterable[np.ndarray]:
     """How often each value is drawn in each resample, some resamples at a time; kept when that is little."""
-    if size * resamples <= _KEPT:
+    if size * resamples <= KEPT:
         return (_kept(size, seed, resamples),)
-    if size * resamples <= _COUNTED:
+    if size * resamples <= COUNTED:
         return (counts.astype(np.float64) for counts in _counted(size, seed, resamples))
     return _drawn(size, seed, resamples)
 

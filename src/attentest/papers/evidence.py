@@ -17,15 +17,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attentest.errors import InputError, StorageError
+from attentest.papers.counts import COUNTS, counted
 from attentest.papers.row_statistics import Rows, rows_of
 from attentest.papers.rules import CorpusRule, MeasureRule
 from attentest.statistics.resampling import Sample
 from attentest.store.findings import Description, Measure, described
 from attentest.store.folder import RunFolder
 
-__all__ = ["COUNTS", "Cell", "Evidence", "Group", "Read", "grouped", "in_words", "parameters"]
+__all__ = ["Cell", "Evidence", "Group", "Read", "grouped", "in_words", "parameters"]
 
-COUNTS = "corpus.json"
 #: Choices whose value says what they are, and those that a description of runs leaves out.
 NAMED = ("corpus", "structure", "encoder", "fine_tune", "decoder", "attention", "head")
 LEFT_OUT = ("seed", "device", "challenges")
@@ -199,20 +199,7 @@ class Evidence:
         path = folder.verify(COUNTS)
         self.read.setdefault((folder, COUNTS), Read())
         try:
-            counts = json.loads(path.read_text("utf-8"))
-            if rule.count == "vocabulary":
-                return float(counts["vocabulary" if corpus.vocabulary == "train" else "vocabulary_of_all_splits"])
-            splits: Mapping[str, Any] = counts["splits"]
-            if rule.count == "classes":
-                return float(len(splits["train"]["by_class"]))
-            if rule.count == "mean length":
-                chosen = [splits[name] for name in corpus.length if name in splits]
-                texts = sum(split["texts"] for split in chosen)
-                return sum(split["texts"] * split["mean_length"] for split in chosen) / texts if texts else None
-            names = corpus.train if rule.count == "texts in train" else ("test",)
-            chosen = [splits[name] for name in names if name in splits]
-            sizes = [split["by_class"].get(label, 0) if label else split["texts"] for split in chosen]
-            return float(sum(sizes)) if sizes else None
+            return counted(json.loads(path.read_text("utf-8")), rule.count, corpus, label)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise StorageError(
                 f"{path} does not hold what is counted ({error}). Delete {folder.path}, run again."

@@ -155,8 +155,13 @@ class _Judge:
         if match is None:
             return self._absent(claim, "", claim.corpus, Side(claim.measure))
         value = self.evidence.count(match.group, rule, corpus, claim.group)
-        if value is None:
-            return Outcome(claim, "not run", reason="its runs keep no counts of the corpus (corpus.json)")
+        if value is None:  # as of sentences, which only runs that read them count
+            those = [group for group in self.groups if self.evidence.count(group, rule, corpus, claim.group) is not None]
+            match = best(those, self.rules, claim.corpus, "", "", "")
+            if match is None:
+                return Outcome(claim, "not run", reason="its runs do not count this (corpus.json)")
+            value = self.evidence.count(match.group, rule, corpus, claim.group)
+            assert value is not None
         texts = tuple(data_differences(match.group, corpus))
         outcome = replace(_of(claim, Match(match.group, texts)), ours=value * rule.scale, seeds=())
         return self._compared(claim, rule, outcome, corpus_text(match.group))

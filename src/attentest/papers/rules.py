@@ -17,6 +17,7 @@ from attentest.papers.own import Own, own_of
 
 __all__ = [
     "CorpusRule",
+    "Count",
     "DirectionRule",
     "MeasureRule",
     "NameRule",
@@ -32,6 +33,17 @@ Plain = Literal[
 ]
 Statistic = Literal[Plain, "bleu", "bleu_change", "bleu_ratio"]
 Sense = Literal["higher", "lower", "near"]
+Count = Literal[
+    "",
+    "vocabulary",
+    "texts in train",
+    "texts in test",
+    "mean length",
+    "spread of length",
+    "mean sentences",
+    "spread of sentences",
+    "classes",
+]
 
 
 @dataclass(frozen=True)
@@ -99,8 +111,8 @@ class MeasureRule:
     tolerance: float = 0.0
     #: Why that much.
     why: str = ""
-    #: A number of corpus.json.
-    count: Literal["", "vocabulary", "texts in train", "texts in test", "mean length", "classes"] = ""
+    #: A number of corpus.json (counts.py).
+    count: Count = ""
     challenge: str = ""
     #: A measure that the findings declare, or one for every group of figures that is a measure of its own; or a
     #: statistic of ``column`` (for F1, the predictions; for its change, those under other weights).

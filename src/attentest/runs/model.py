@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 
 from attentest import __version__
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "companions",
     "copy_model",
+    "counts_of",
     "found_or_trained",
     "link",
     "model_of",
@@ -132,18 +135,19 @@ def obtained(run: Run, folder: RunFolder, device: torch.device, progress: Progre
     """The run on the texts it is about, its model, and the model's words; the texts are counted in its folder."""
     run, model, vocabulary = run.obtain(folder, device, progress)
     if not folder.is_finished(COUNTS, progress.say):
-        write_text(folder.path / COUNTS, json.dumps(_counts(run.texts), indent=1) + "\n")
+        write_text(folder.path / COUNTS, json.dumps(counts_of(run.texts), indent=1) + "\n")
         folder.finish(COUNTS)
     return run, model, vocabulary
 
 
-def _counts(corpus: Corpus) -> dict[str, Any]:
-    """What a paper's table of corpora prints: texts by class, mean lengths, words of the training split and of all."""
+def counts_of(corpus: Corpus) -> dict[str, Any]:
+    """What a paper's table of corpora prints: texts by class, lengths, words of the training split and of all."""
     splits = {
         name: {
             "texts": len(split),
             "by_class": {str(c): int((split.labels == c).sum()) for c in range(len(corpus.classes))},
-            "mean_length": float(split.lengths.mean()) if len(split) else None,
+            **_spread(split.lengths, "length"),
+            **(_spread(pc.list_value_length(split.table["sentences"]), "sentences") if split.has("sentences") else {}),
         }
         for name, split in corpus.splits.items()
     }
@@ -153,6 +157,13 @@ def _counts(corpus: Corpus) -> dict[str, Any]:
         "vocabulary_of_all_splits": len(Vocabulary.from_split(every, corpus.min_frequency)),
         "splits": splits,
     }
+
+
+def _spread(sizes: pa.ChunkedArray | np.ndarray, of: str) -> dict[str, float | None]:
+    """Mean and standard deviation; of no texts there is none."""
+    numbers = np.asarray(sizes, dtype=np.float64)
+    mean, deviation = (float(numbers.mean()), float(numbers.std())) if len(numbers) else (None, None)
+    return {f"mean_{of}": mean, f"sd_{of}": deviation}
 
 
 def found_or_trained(

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from attentest.papers.claims import Claim, Claims, Direction
+from attentest.papers.counts import DECIMALS
 from attentest.papers.outcomes import Outcome, Rate, chance, rate
 from attentest.papers.settling import Chance, Status
 
@@ -216,7 +217,7 @@ class View:
         if side is not None:
             rule = self.claims.rules.measure(side.measure, side.group)
             if rule.count:
-                digits = 1 if rule.count == "mean length" else 0
+                digits = DECIMALS.get(rule.count, 0)
             elif abs(rule.scale) >= 100 or rule.statistic.startswith("bleu"):
                 digits = 1
         text = f"{value:,.{digits}f}"

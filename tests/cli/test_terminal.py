@@ -1,14 +1,22 @@
-"""What a person sees of progress, in a terminal and without one."""
+"""What a person sees of progress, in a terminal and without one; and what printing does where little can be shown."""
 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 import time
 
 import pytest
 from rich.console import Console
+from tests.cli.test_cli import fails_in_one_line, run
+from tests.report.made_up import MEASURES, write_run
 
 from attentest.cli import terminal
+from attentest.printing import Printer
+
+__all__ = ["run"]
 
 
 @pytest.fixture
@@ -49,3 +57,54 @@ def test_quiet_is_quiet(capsys):
     with terminal.Terminal(quiet=True).stage("Examining", 2) as tick:
         tick(2, left=1.0)
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """A folder beside one finished run, where the command line is started as anybody starts it."""
+    others = [name for name in MEASURES if name not in ("instances", "permutation")]
+    write_run(tmp_path / "runs" / "made", 12, without=others)
+    return tmp_path
+
+
+def ended(folder, *arguments, **environment):
+    command = [sys.executable, "-m", "attentest", *arguments]
+    said = {"capture_output": True, "env": {**os.environ, **environment}}
+    return subprocess.run(command, cwd=folder, check=False, **said)
+
+
+def test_a_query_ends_without_words_of_the_libraries_below(runs):
+    done = ended(runs, "show", "latest", "--sql", "SELECT count(*) FROM instances")
+    assert (done.returncode, done.stderr) == (0, b"")
+    refused = ended(runs, "show", "latest", "--sql", "SELECT")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(b"attentest: The query failed")
+    assert refused.stderr.count(b"\n") == 1, refused.stderr.decode()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1:strict"])
+def test_a_screen_without_some_characters_shows_others(runs, encoding):
+    done = ended(runs, "show", "latest", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout
+
+
+def test_whoever_reads_no_further_ends_nothing_in_a_fault(runs):
+    command = [sys.executable, "-m", "attentest", "show", "latest"]
+    with subprocess.Popen(command, cwd=runs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        child.stdout.close()
+        said = child.stderr.read()
+    assert (child.returncode, said) == (0, b"")
+
+
+def test_a_closed_standard_input_holds_no_text(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    fails_in_one_line(run("explain", "-"), "The text is empty")
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "20"])
+def test_a_terminal_of_no_columns_shows_what_there_is(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    screen = io.StringIO()
+    Printer(file=screen).print("a word or two")
+    assert screen.getvalue() == "a word or two\n"

@@ -170,7 +170,9 @@ def _beside_the_run(found: Explanation | Translation, beside: Path) -> Path:
 
 
 def _read() -> str:
-    """Standard input as text."""
+    """Standard input as text; of one that is closed, nothing."""
+    if sys.stdin is None:
+        return ""
     data = sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
     try:
         return data.decode()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import errno
 import gc
+import io
 import os
 import re
 import signal
@@ -102,7 +103,12 @@ def root(
 def main() -> None:
     """Run the command line and exit with its code."""
     sys.unraisablehook = _ask_again
-    atexit.register(gc.freeze)  # at the end, nobody searches a million objects for what may go
+    atexit.register(_search_no_more)
+    for stream in (sys.stdout, sys.stderr):
+        if (
+            isinstance(stream, io.TextIOWrapper) and stream.errors == "strict"
+        ):  # a locale without a character has '?' in its place
+            stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
         if code == 130:  # some versions of Typer turn Ctrl-C into an exit code of their own
@@ -136,6 +142,12 @@ def main() -> None:
             "Set ATTENTEST_DEBUG=1 for the traceback and report it, please.",
             1,
         )
+
+
+def _search_no_more() -> None:
+    """At the end, nobody searches a million objects for what may go; DuckDB would name all that stays, line by line."""
+    if "duckdb" not in sys.modules:
+        gc.freeze()
 
 
 def _ask_again(lost: Any) -> None:

@@ -6,13 +6,16 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
 from attentest.printing.plain import hidden, in_lines, json_text, printable, visible_character
 
 __all__ = ["Printer", "echo", "echo_json"]
+
+#: Columns that are laid out, whatever is said of the terminal: of 0, nothing would be printed at all.
+NARROWEST = 20
 
 
 def echo(text: object = "", *, err: bool = False) -> None:
@@ -32,6 +35,23 @@ def _written(text: str, stream: TextIO) -> None:
 
 class Printer(Console):
     """A console that shows every text without what a terminal obeys; its own colours are its own."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        """As wide as the terminal says (COLUMNS), or as the least that anything can be laid out in."""
+        found = super().size
+        return ConsoleDimensions(max(found.width, NARROWEST), found.height)
+
+    @size.setter
+    def size(self, size: tuple[int, int]) -> None:
+        self._width, self._height = size
+
+    def on_broken_pipe(self) -> None:
+        """Whoever read the outcome has enough, as ``head`` has: that is no fault. Work in progress ends in one."""
+        if self.stderr:
+            super().on_broken_pipe()
+        self.quiet = True
+        raise BrokenPipeError
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Texts are made visible before they are laid out, and whatever else gives text, after."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.papers.test_pages import letters, passages, sources
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "limits" / "limits.csv"
@@ -111,6 +112,12 @@ def test_the_sentences_say_what_the_table_holds(rows):
     ]
     assert f"in {steadier.count('met')} of {len(steadier)} comparisons and more in none" in page
     assert "missed" not in steadier
+
+
+def test_what_the_slides_say_stands_in_them():
+    text, quoted = sources(), list(passages(PAGE.read_text("utf-8")))
+    assert len(quoted) >= 6
+    assert not [quote for quote in quoted if not all(letters(part) in text for part in quote.split("…"))]
 
 
 def test_rules_are_applied_as_they_are_written():

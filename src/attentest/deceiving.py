@@ -17,6 +17,8 @@ __all__ = ["CHALLENGES", "deceive"]
 
 #: What decides the verdict, and what tells whether a model hides the marked words and uses them.
 CHALLENGES = ("instances(per_token=False)", "importance", "rationale(explainers=('attention',))", "exchange")
+#: Models of each weight, and twins: all are described before the first is trained.
+MOST_SEEDS = 100
 
 
 def deceive(
@@ -34,8 +36,8 @@ def deceive(
     The marked words are the corpus's own, or those that ``mark`` names. ``heads`` says how the penalties of several
     heads become one, of checkpoints that are fine-tuned. The other choices are those of ``audit``.
     """
-    if seeds < 1:
-        raise InputError(f"seeds={seeds} must be at least 1.")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise InputError(f"seeds={seeds} must be at least 1, and at most {MOST_SEEDS}.")
     if not weights:
         raise InputError("weights is empty: give at least one weight, as (0.1, 1.0).")
     for weight in weights:

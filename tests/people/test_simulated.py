@@ -94,6 +94,7 @@ def test_two_rates_give_the_kappa_between_them(make) -> None:
     [
         ({"slip": 1.5}, "--slip 1.5"),
         ({"annotators": 0}, "--annotators 0"),
+        ({"annotators": 10**9}, "must be at most 1,000"),
         ({"annotators": 1, "careless": 2}, "--careless 2"),
     ],
 )

@@ -14,6 +14,7 @@ from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError, NotApplicable, UnknownName, suggestion
 from attentest.printing import Printer, echo, echo_json
+from attentest.store.outputs import check_output
 
 if TYPE_CHECKING:
     from attentest.papers.claims import Claims
@@ -69,6 +70,8 @@ def claims(
         return
     if keep is not None and from_file is not None:
         raise InputError("--keep needs runs, and --from is in their place: give one of them.")
+    for option, target in (("--csv", csv), ("--page", page), ("--keep", keep)):
+        check_output(option, target, from_file)
     if keep is not None:
         _keep(paper, runs, keep)
     print_claims(

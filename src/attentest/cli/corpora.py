@@ -11,6 +11,7 @@ from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError
 from attentest.printing import Printer, echo, echo_json
+from attentest.store.outputs import check_output
 
 if TYPE_CHECKING:
     from attentest.data.catalog.check import Recounted
@@ -175,6 +176,7 @@ def vectors(
     from attentest.data.corpora import CORPORA
     from attentest.data.word2vec import Word2Vec
 
+    check_output("--out", out)
     corpus = CORPORA.parse(name).load()
     made = Word2Vec(dimension, window, epochs, skip_gram, seed).train(corpus, out, progress=Terminal(quiet=quiet))
     echo(f"{int(made.found.sum()):,} words of {made.dimension} numbers; they cover {made.types:.1%} of the")

@@ -15,6 +15,7 @@ from attentest.cli.sources.explained import explain_answer
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError, StorageError
 from attentest.printing import echo, echo_json
+from attentest.store.outputs import check_output
 
 if TYPE_CHECKING:
     from attentest.report.explanations.explanation import Explanation
@@ -77,6 +78,7 @@ def explain(
     """
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--html {html} must end in .html.")
+    check_output("--html", html)
     terminal = Terminal(quiet=as_json)
     given = _read() if text == "-" else text
     try:

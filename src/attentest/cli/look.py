@@ -19,6 +19,7 @@ from attentest.catalogue.remembered import KINDS, listed
 from attentest.cli import options as o
 from attentest.errors import InputError, UnknownName
 from attentest.printing import Printer, echo, echo_json
+from attentest.store.outputs import check_output
 
 #: Rows of a query that are shown in a table.
 MOST_ROWS = 1000
@@ -120,6 +121,7 @@ def tokens(
 
     if to.suffix.lower() not in (".svg", ".png"):
         raise InputError(f"--to {to} must end in .svg or .png.")
+    check_output("--to", to)
     named = [(name, run) if run else (one, one) for one in runs_ for name, _, run in [one.partition("=")]]
     if len({name for name, _ in named}) < len(named):
         raise InputError("Two runs have one name: call each by its own, as base=RUN tying=RUN.")

@@ -105,9 +105,8 @@ def main() -> None:
     sys.unraisablehook = _ask_again
     atexit.register(_search_no_more)
     for stream in (sys.stdout, sys.stderr):
-        if (
-            isinstance(stream, io.TextIOWrapper) and stream.errors == "strict"
-        ):  # a locale without a character has '?' in its place
+        # A locale without a character has '?' in its place.
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from attentest.cli import options as o
-from attentest.errors import InputError
 from attentest.printing import echo
+from attentest.store.outputs import check_output
 
 __all__ = ["scores_app"]
 
@@ -43,8 +43,7 @@ def export(
     from attentest.store.scores import scores_of
 
     made = format_of(format, out)
-    if not out.parent.is_dir():
-        raise InputError(f"There is no folder {out.parent} to write {out.name} in. Make it, or name another.")
+    check_output("--out", out)
     scores = scores_of(find_run(run, runs), explainer)
     made.write(out, scores)
     echo(f"{len(scores.values):,} texts, scores of {scores.explainer}: {out} ({made.summary})")

@@ -16,6 +16,7 @@ from attentest.cli.terminal import Terminal
 from attentest.cores import cores
 from attentest.errors import InputError, UnknownName
 from attentest.printing import Printer, echo
+from attentest.store.outputs import check_output
 
 if TYPE_CHECKING:
     from attentest.studies.conduct import Conducted
@@ -101,6 +102,7 @@ def run_study(
     """
     found = narrowed(find_study(study), part)
     refuse_idle_checkpoint([found], part)
+    check_output("--csv", csv, Path(study))
     terminal = Terminal(quiet=work.quiet)
     if work.dry_run:
         show_plan(found, work.runs, work.workers, terminal)

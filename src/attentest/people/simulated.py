@@ -21,6 +21,8 @@ from attentest.people.source import chance
 from attentest.people.study import PeopleStudy
 
 __all__ = ["ExpectedAgreement", "answer_chances", "expected_agreement", "expected_kappa", "simulate"]
+#: Annotators that are added at once.
+MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ def expected_kappa(study: PeopleStudy, names: Sequence[str]) -> float | None:
     rates = [float(slip) for slip in slips if slip is not None]
     if len(rates) < max(len(names), 2):
         return None
-    return float(np.mean([expected_agreement(items, a, b).kappa for a, b in combinations(rates, 2)]))
+    pairs = Counter(combinations(sorted(rates), 2))
+    found = [expected_agreement(items, *pair).kappa for pair in pairs]
+    return float(np.average(found, weights=list(pairs.values())))
 
 
 def simulate(study: PeopleStudy, annotators: int = 3, slip: float = 0.1, seed: int = 0, careless: int = 0) -> list[str]:
@@ -85,6 +89,8 @@ def simulate(study: PeopleStudy, annotators: int = 3, slip: float = 0.1, seed: i
     """
     if annotators < 1:
         raise InputError(f"--annotators {annotators} must be at least 1.")
+    if annotators > MOST:
+        raise InputError(f"--annotators {annotators} must be at most {MOST:,}: ask for fewer.")
     if not 0 <= slip <= 1:
         raise InputError(f"--slip {slip} must lie between 0 and 1: how often a wrong answer is given.")
     if not 0 <= careless <= annotators:

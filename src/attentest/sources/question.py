@@ -47,6 +47,12 @@ class Question:
 
     def __post_init__(self) -> None:
         where = f"Question {shown(self.id or self.question, 60)}"
+        for text in (self.id, self.question, self.answer or "", self.span, *self.sources):
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                half = text[error.start]
+                raise InputError(f"{where}: {half!r} is half a character, which no text has. Take it out.") from error
         if not self.question.strip():
             raise InputError(f"{where}: the question is empty. Leave the row out, or write the question.")
         if not self.sources:

@@ -248,6 +248,14 @@ def test_a_mapping_that_says_nothing_is_refused(text: str) -> None:
         columns_from(text)
 
 
+def test_a_column_that_could_be_either_of_two_is_refused(study: PeopleStudy, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--columns names 'item' twice, as 'a' and 'b'"):
+        columns_from("item=a,item=b")
+    path = prolific(study, tmp_path / "p.csv", [("p", "q", "i", "yes")], "annotator,annotator,item,choice")
+    with pytest.raises(InputError, match="has the column 'annotator' twice: rename one"):
+        import_answers(study, path)
+
+
 @pytest.mark.parametrize("name", ["gone.csv", "a.xlsx", "bad.parquet", "empty.csv"])
 def test_files_that_cannot_be_read_are_refused_in_one_line(study: PeopleStudy, tmp_path: Path, name: str) -> None:
     if not name.startswith("gone"):

@@ -65,6 +65,7 @@ def test_a_marked_word_is_hidden_and_still_used(letters: Path, tmp_path: Path):
     ("choices", "says"),
     [
         ({"seeds": 0}, "seeds=0"),
+        ({"seeds": 10**11}, "at most 100"),
         ({"weights": ()}, "weights is empty"),
         ({"weights": (-1.0,)}, "-1.0 must be a number above 0"),
         ({"weights": (float("nan"),)}, "nan must be a number above 0"),

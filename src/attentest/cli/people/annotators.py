@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from attentest.cli import options as o
-from attentest.cli.people.app import DEFAULT_PEOPLE, Root, Study, study_named
+from attentest.cli.people.app import DEFAULT_PEOPLE, Root, Study, host_of, study_named
 from attentest.errors import InputError
 from attentest.printing import echo
 
@@ -28,6 +28,7 @@ def invite(
     """Invite annotators and print a link for each. A link is shown once: only its hash is kept."""
     from attentest.people.answers import check_name
 
+    host_of(at)
     if len(set(names)) < len(names):
         raise InputError("A name is given twice: call every annotator by their own.")
     with study_named(study, people) as found:

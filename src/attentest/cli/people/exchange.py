@@ -9,6 +9,7 @@ import typer
 
 from attentest.cli.people.app import DEFAULT_PEOPLE, Root, Study, study_named
 from attentest.printing import echo
+from attentest.store.outputs import check_output
 
 __all__ = ["export", "import_"]
 
@@ -28,6 +29,7 @@ def export(
     """Export the answers of people, or the items for another tool, without what annotators must not see."""
     from attentest.people.exchange.outgoing import write_answers, write_items
 
+    check_output("--to", to)
     with study_named(study, people) as found:
         if items:
             for path in write_items(found, to):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
 from attentest.cli import options as o
-from attentest.cli.people.app import DEFAULT_PEOPLE, Root
+from attentest.cli.people.app import DEFAULT_PEOPLE, Root, host_of
 from attentest.errors import InputError
 from attentest.printing import echo
 
@@ -40,7 +39,7 @@ def serve(
     from attentest.explorer.serving import serve as serve_until_interrupted
     from attentest.people.study import find_study, studies_in
 
-    known_as = _host_of(at)
+    known_as = None if at is None else host_of(at)
     paths = [find_study(name, people).path for name in studies or ()]
     if len({path.name for path in paths}) < len(paths):
         raise InputError("Two of these studies have one name, so that links could mean either. Serve one at a time.")
@@ -56,13 +55,3 @@ def serve(
     )
     app = people_server(PeopleStudies(people, paths), host=host, token=asked, known_as=known_as)
     serve_until_interrupted(app, socket)
-
-
-def _host_of(address: str | None) -> str | None:
-    """The name of the host in an address of a browser."""
-    if address is None:
-        return None
-    found = urlsplit(address)
-    if found.scheme not in ("http", "https") or not found.hostname or found.path.strip("/") or found.query:
-        raise InputError(f"--at {address[:80]!r} is no address of a server. Write it as https://study.example.org.")
-    return found.hostname

@@ -12,6 +12,7 @@ from attentest.cli.sources.several import several
 from attentest.cli.terminal import Terminal
 from attentest.errors import InputError
 from attentest.printing import Printer, echo, echo_json
+from attentest.store.outputs import check_output
 
 __all__ = ["sources"]
 
@@ -101,6 +102,7 @@ def sources(
             "Give questions: your own (--data questions.jsonl), made-up ones (--planted 300) or stories (--corpus "
             "babi-1), not both."
         )
+    check_output("--csv", csv, data)
     terminal = Terminal(quiet=quiet or as_json)
     columns = {"sources_column": sources_column, "question_column": question_column, "answer_column": answer_column}
     asked = list(read_questions(data, **columns)) if data is not None else []

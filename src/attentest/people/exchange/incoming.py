@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +42,13 @@ class Imported:
 
 def columns_from(text: str) -> dict[str, str]:
     """A mapping as it is typed: ``annotator=PROLIFIC_PID,choice=Q3``."""
-    found = {}
+    found: dict[str, str] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, equals, column = part.partition("=")
         if name not in COLUMNS or not equals or not column:
             raise InputError(f"--columns {part!r} must be one of {', '.join(COLUMNS)}, then = and the column's name.")
+        if name in found:
+            raise InputError(f"--columns names {name!r} twice, as {found[name]!r} and {column!r}. Name it once.")
         found[name] = column
     return found
 
@@ -130,7 +133,11 @@ def _read(path: Path, columns: Mapping[str, str], items: Mapping[str, Item]) -> 
             return rows_of(path, _parquet(path), columns, 1, items)
         if ending in (".csv", ".tsv"):
             file = io.StringIO(_text(path), newline="")
-            rows = list(csv.DictReader(file, delimiter="\t" if ending == ".tsv" else ",", strict=True))
+            table = csv.DictReader(file, delimiter="\t" if ending == ".tsv" else ",", strict=True)
+            read, there = {*COLUMNS, *columns.values()}, Counter(table.fieldnames or ())
+            if twice := [name for name, count in there.items() if count > 1 and name in read]:
+                raise InputError(f"{path} has the column {twice[0]!r} twice: rename one.")
+            rows = list(table)
             return rows_of(path, rows, columns, 2, items)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -24,6 +24,7 @@ from attentest.people.assignment import assigned, portions_of
 from attentest.people.design import DESIGNS, Design
 from attentest.people.item import Item, item_from
 from attentest.store.atomic import checksum, make_folder, write_text
+from attentest.store.regular import content
 from attentest.store.sealed import read_sealed, sealed
 
 __all__ = ["DEFAULT_PEOPLE", "Documents", "PeopleStudy", "Progress", "check_study_name", "find_study", "studies_in"]
@@ -127,7 +128,7 @@ class PeopleStudy:
         texts = []
         for name in (CONSENT, INSTRUCTIONS):
             try:
-                texts.append((self.path / name).read_text("utf-8"))
+                texts.append(content(self.path / name).decode().replace("\r\n", "\n"))
             except (OSError, ValueError) as error:
                 raise StorageError(f"{self.path / name} cannot be read: write it as Markdown in UTF-8.") from error
         return Documents(*texts)

@@ -33,6 +33,10 @@ def unfinished(path: Path, say: Callable[[str], None] = lambda line: None) -> di
     """The records in such a file; what was cut short or altered is taken out, and its questions are asked again."""
     if not path.exists():
         return {}
+    if not path.is_file():
+        say(f"{path} was altered: it is no file. Its questions are asked again.")
+        path.unlink()
+        return {}
     found, good = {}, []
     content = path.read_bytes()
     lines = content.split(b"\n")

@@ -8,7 +8,7 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
-__all__ = ["ENDLESS", "opened"]
+__all__ = ["ENDLESS", "content", "opened"]
 
 ENDLESS = "it is no file but a pipe or a device"
 
@@ -22,3 +22,9 @@ def opened(path: Path) -> BufferedReader:
         kind = (errno.EISDIR, os.strerror(errno.EISDIR)) if stat.S_ISDIR(mode) else (errno.EINVAL, ENDLESS)
         raise OSError(*kind, str(path))
     return os.fdopen(handle, "rb")
+
+
+def content(path: Path) -> bytes:
+    """What the file holds; of a pipe, a device or a folder, an OSError."""
+    with opened(path) as file:
+        return file.read()

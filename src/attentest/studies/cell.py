@@ -21,6 +21,7 @@ from attentest.runs.execute import execute
 from attentest.runs.model import train
 from attentest.runs.run import Run
 from attentest.store.atomic import make_folder, write_text
+from attentest.store.regular import content
 from attentest.studies.engine import Job
 
 __all__ = ["describe_cell", "failure_of", "keep_failure", "perform"]
@@ -82,8 +83,8 @@ def keep_failure(folder: Path, job: Job, said: str, trace: str = "") -> None:
 def failure_of(folder: Path) -> str | None:
     """Why the cell failed when it was last tried, in one line."""
     try:
-        return str(json.loads((folder / FAILED).read_text(encoding="utf-8"))["error"])
+        return str(json.loads(content(folder / FAILED))["error"])
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "it failed, and the record of it cannot be read"

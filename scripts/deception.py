@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,15 @@ CORPORA = {
     **{"sequence_copy": "Sequence copy", "sequence_reverse": "Sequence reverse"},
     "multi30k_aligned": "English to German",
 }
-MODELS = {"none": "embedding", "bilstm": "bilstm", "bigru": "translator", "all-MiniLM-L6-v2": "transformer"}
+#: Embeddings of the study pruthi_embeddings, which stand beside those of pruthi_2020; they are told by their steps.
+LONGER, STEPS = "none, trained longer", 0.03
+MODELS = {
+    "none": "embedding",
+    LONGER: "embedding",
+    "bilstm": "bilstm",
+    "bigru": "translator",
+    "all-MiniLM-L6-v2": "transformer",
+}
 TRAINED = {0.0: "honest", 0.1: "λ = .1", 1.0: "λ = 1"}
 ASKED = {"instances", "rationale", "exchange", "importance"}
 Row = dict[str, Any]
@@ -53,7 +62,8 @@ def finished(roots: list[Path]) -> list[Twin]:
         if folder.record["fields"]["model"]["attention"] == "uniform":
             continue
         if all(folder.named(name) for name in ASKED):
-            found.append(Twin.of(folder))
+            longer = folder.record["fields"]["training"]["learning_rate"] == STEPS
+            found.append(replace(Twin.of(folder), encoder=LONGER) if longer else Twin.of(folder))
         else:
             print(f"left out, not finished: {folder.path.name}")
     return found
@@ -225,7 +235,7 @@ def picture(rows: list[Row]) -> str:
 
 
 def _label(row: Row) -> str:
-    encoder = "embeddings alone" if row["encoder"] == "none" else row["encoder"].partition("(")[0]
+    encoder = row["encoder"].partition("(")[0].replace("none", "embeddings alone")
     return f"{row['corpus'].removeprefix('deceptive_')}, {encoder}: {row['kind']}"
 
 

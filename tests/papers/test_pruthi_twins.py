@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from attentest.papers import PAPERS
 
-MINILM = "all-MiniLM-L6-v2"
+MINILM, LONGER = "all-MiniLM-L6-v2", "none, trained longer"
 FOLDER = PAPERS["pruthi_2020"].folder
 ANSWERS = ("no", "with care", "yes", "cannot say")
 
@@ -66,7 +66,9 @@ def test_all_three_uses_are_counted(rows, tables):
     shown = {tuple(cells[:2]): cells[3:] for cells in tables["models"]}
     check = Counter(row["answer_check"] for row in rows if row["kind"] == "deceptive")
     assert shown["Check where the model looks", "deceptive"] == [str(check[answer]) for answer in ANSWERS]
-    assert f"*yes* of {check['yes']} of the 49" in " ".join((FOLDER / "page.md").read_text("utf-8").split())
+    said = f"*yes* of {check['yes']} of the {check.total()}, and *no* of three, all with embeddings alone"
+    assert said in " ".join((FOLDER / "page.md").read_text("utf-8").split())
+    assert [r["encoder"] for r in rows if (r["kind"], r["answer_check"]) == ("deceptive", "no")] == [LONGER] * 3
 
 
 def test_means_are_those_of_the_models(rows, tables):
@@ -89,7 +91,7 @@ def test_the_papers_figures_beside_ours_are_those_that_were_recalled(tables):
     with (FOLDER / "claims.csv").open(encoding="utf-8") as file:
         given = {(row["dataset"], row["model"], row["measure"]): row["value"] for row in csv.DictReader(file)}
     corpora = {"deceptive_pronoun": "Pronoun", "deceptive_sst_wiki": "SST+Wiki", "bigram_flip": "Bigram flip"}
-    models = {"none": "embedding", "bilstm(hidden=64)": "bilstm", "bigru(hidden=64)": "translator"}
+    models = {"none": "embedding", LONGER: "embedding", "bilstm(hidden=64)": "bilstm", "bigru(hidden=64)": "translator"}
     models["all-MiniLM-L6-v2"] = "transformer"
     trained = {"0": "honest", "0.1": "λ = .1", "1": "λ = 1", "0.1, max": "λ = .1, max", "1, max": "λ = 1, max"}
     seen = 0
@@ -114,10 +116,11 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
     counted = (told[answer] for answer in ("yes", "with care", "cannot say"))
     assert "*yes* of {}, *with care* of {}, and *cannot say* of {}".format(*counted) in text
     missed = Counter(row["answer_reason"] for row in deceptive)
-    assert (missed["with care"], missed["cannot say"], missed["yes"]) == (1, 1, 0)
-    assert "*with care* of one, a miss, and *cannot say* of one" in text
+    assert (missed["with care"], missed["cannot say"], missed["yes"]) == (3, 2, 0)
+    assert "*with care* of three, which are misses, and *cannot say* of two" in text
     trained_here = [row for row in rows if row["encoder"] != MINILM]
     alone = [row for row in trained_here if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
+    assert {row["encoder"] for row in alone} == {"none", "bilstm(hidden=64)", "bigru(hidden=64)"}
     assert not any(row["kind"] == "deceptive" for row in alone)
     low, high = (round(100 * bound) for bound in binomtest(caught, len(deceptive)).proportion_ci(method="wilson"))
     assert f"({100 * caught / len(deceptive):.0f} % [{low}, {high}])" in text
@@ -144,6 +147,24 @@ def test_what_the_page_says_of_generation_is_what_came_out(rows):
         f"Of {honest.total()} honest ones that copy, reverse or flip it says *with care* {honest['with care']} times"
         in page
     )
+
+
+def test_what_the_page_says_of_embeddings_trained_longer_is_what_came_out(rows):
+    page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
+    some = [row for row in rows if row["encoder"] == LONGER]
+    by_weight = {weight: [row for row in some if row["weight"] == weight] for weight in ("0.0", "0.1", "1.0")}
+    assert {len(found) for found in by_weight.values()} == {5}
+    kinds = {weight: {row["kind"] for row in found} for weight, found in by_weight.items()}
+    assert kinds == {"0.0": {"honest"}, "0.1": {"neither"}, "1.0": {"deceptive"}}
+    hidden = by_weight["1.0"]
+    assert Counter(row["answer_reason"] for row in hidden) == {"no": 2, "with care": 2, "cannot say": 1}
+    assert {row["answer_reason"] for row in by_weight["0.0"]} == {"yes"}
+    left, right = 100 * mean(hidden, "mass"), 100 * mean(hidden, "accuracy")
+    assert f"at λ = 1 ({left:.1f} % of the attention is left) and are right in {right:.1f} %" in page
+    twins = {row["seed"]: float(row["accuracy"]) for row in by_weight["0.0"]}
+    (worse,) = (row for row in some if float(row["accuracy"]) < twins[row["seed"]] - 0.01)
+    assert worse["weight"] == "0.1"
+    assert f"is right in {100 * float(worse['accuracy']):.1f} %" in page
 
 
 def test_what_the_page_says_of_minilm_on_pronouns_is_what_came_out(rows):

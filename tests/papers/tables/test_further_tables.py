@@ -115,6 +115,15 @@ def test_the_learning_curve_is_that_of_its_seeds() -> None:
     assert abs(np.mean(ends) - 0.964) < 0.02
 
 
+def test_hypotheses_alone_are_as_right_as_the_page_says() -> None:
+    folder = PAPERS["vashishth_2019"].folder
+    with (folder / "learning_curves.csv").open(encoding="utf-8", newline="") as file:
+        found = [100 * float(row["accuracy"]) for row in csv.DictReader(file) if row["corpus"] == "snli_hypotheses"]
+    half = stats.t.ppf(0.975, len(found) - 1) * stats.sem(found)
+    assert f"{np.mean(found):.1f} ± {half:.1f} %" in (folder / "page.md").read_text(encoding="utf-8")
+    assert 60 <= np.mean(found) <= 66  # as was predicted
+
+
 def test_flat_and_hierarchical_models_are_those_of_their_seeds() -> None:
     folder = PAPERS["vashishth_2019"].folder
     with (folder / "hierarchical_levels.csv").open(encoding="utf-8", newline="") as file:

@@ -282,12 +282,15 @@ def test_a_list_is_quick_once_it_was_made(tmp_path, monkeypatch, run):
     assert listed(["challenges"], tmp_path) == {"challenges": catalogue("challenges")}
 
 
-@pytest.mark.parametrize("damage", ["", "{}", "[1]", '{"corpora": 1'])
+@pytest.mark.parametrize("damage", ["", "{}", "[1]", '{"corpora": 1', "a pipe"])
 def test_a_damaged_list_is_made_again(tmp_path, monkeypatch, run, damage):
     monkeypatch.setenv("ATTENTEST_CACHE", str(tmp_path))
     made = run("list", "heads")[1]
     kept = next((tmp_path / "lists").iterdir())
     kept.write_text(damage, encoding="utf-8")
+    if damage == "a pipe":
+        kept.unlink()
+        os.mkfifo(kept)
     assert run("list", "heads")[1] == made
     assert len(kept.read_text(encoding="utf-8")) > 1000
 

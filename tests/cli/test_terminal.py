@@ -102,6 +102,14 @@ def test_a_closed_standard_input_holds_no_text(run, monkeypatch):
     fails_in_one_line(run("explain", "-"), "The text is empty")
 
 
+def test_a_folder_that_was_deleted_is_said(tmp_path):
+    (tmp_path / "gone").mkdir()
+    code = "import os; os.chdir('gone'); os.rmdir('../gone')\nfrom attentest.cli import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", code, "audit"], cwd=tmp_path, capture_output=True, check=False)
+    said = b"attentest: The folder that this runs in was deleted: change to one that is there.\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 @pytest.mark.parametrize("columns", ["0", "1", "20"])
 def test_a_terminal_of_no_columns_shows_what_there_is(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)

@@ -62,7 +62,7 @@ def _state() -> str:
 
 def _read(path: Path) -> dict[str, list[dict[str, Any]]] | None:
     with contextlib.suppress(OSError, ValueError):
-        known = json.loads(path.read_text(encoding="utf-8"))
+        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
         if isinstance(known, dict) and set(known) == set(KINDS) - {"runs"}:
             return known
     return None
@@ -75,6 +75,8 @@ def _remember(path: Path) -> dict[str, list[dict[str, Any]]]:
     # A list that cannot be kept is made again next time: no reason to stop.
     with contextlib.suppress(OSError, StorageError):
         make_folder(path.parent)
+        if path.exists() and not path.is_file():
+            path.unlink()
         write_text(path, json.dumps(found))
         for old in sorted(path.parent.glob("*.json"), key=lambda file: -file.stat().st_mtime)[MOST_KEPT:]:
             old.unlink(missing_ok=True)

@@ -35,7 +35,7 @@ from attentest.cli.sources import sources
 from attentest.cli.studies.calibrate import calibrate
 from attentest.cli.studies.deceive import deceive
 from attentest.cli.study import reproduce, study_app
-from attentest.errors import AttentestError, shown
+from attentest.errors import AttentestError, InputError, shown
 from attentest.printing import echo
 from attentest.progress import EXAMINING
 
@@ -109,6 +109,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
     try:
+        _check_folder()
         code = app(standalone_mode=False)
         if code == 130:  # some versions of Typer turn Ctrl-C into an exit code of their own
             raise KeyboardInterrupt
@@ -141,6 +142,14 @@ def main() -> None:
             "Set ATTENTEST_DEBUG=1 for the traceback and report it, please.",
             1,
         )
+
+
+def _check_folder() -> None:
+    """Libraries that are loaded from a folder that was deleted end the process in words of their own."""
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise InputError("The folder that this runs in was deleted: change to one that is there.") from error
 
 
 def _search_no_more() -> None:

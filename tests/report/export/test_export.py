@@ -17,6 +17,7 @@ from tests.report.made_up_verdict import made_up_verdict
 from typer.testing import CliRunner
 
 from attentest.cli.main import app
+from attentest.data.files.unfinished import part_of
 from attentest.errors import InputError, StorageError
 from attentest.report.export import export
 from attentest.report.export.export import export_run
@@ -147,15 +148,49 @@ def test_a_spreadsheet_computes_nothing() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_an_earlier_export_is_replaced_and_any_other_folder_refused(small_run: RunFolder, tmp_path: Path) -> None:
     export_run(small_run, tmp_path / "out")
-    (tmp_path / "out" / "old.txt").write_text("old")
+    (tmp_path / "out" / "tables" / "measures.csv").write_text("old")
     export_run(small_run, tmp_path / "out")
-    assert not (tmp_path / "out" / "old.txt").exists()
+    assert (tmp_path / "out" / "tables" / "measures.csv").read_text() != "old"
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.tex").write_text("years")
     with pytest.raises(InputError, match=r"mine exists and is no export of a run. Name another folder with --to"):
         export_run(small_run, mine)
     assert (mine / "thesis.tex").read_text() == "years"
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("index", ["{}", "[]", "[" * 9000, '{"figures": 1, "tables": []}'])
+def test_no_folder_is_replaced_because_its_index_is_called_alike(
+    small_run: RunFolder, tmp_path: Path, index: str
+) -> None:
+    """Many folders have an index.json: those of a site, say."""
+    mine = tmp_path / "site"
+    mine.mkdir()
+    (mine / "index.json").write_text(index)
+    (mine / "page.html").write_text("years")
+    with pytest.raises(InputError, match=r"site exists and is no export of a run. Name another folder with --to"):
+        export_run(small_run, mine)
+    assert (mine / "page.html").read_text() == "years"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_somebody_put_into_an_export_is_not_lost(small_run: RunFolder, tmp_path: Path) -> None:
+    export_run(small_run, tmp_path / "out")
+    (tmp_path / "out" / "figures").mkdir(exist_ok=True)
+    (tmp_path / "out" / "figures" / "mine.svg").write_text("drawn by hand")
+    with pytest.raises(InputError, match=r"out holds 'figures/mine\.svg', which no export wrote"):
+        export_run(small_run, tmp_path / "out")
+    assert (tmp_path / "out" / "figures" / "mine.svg").read_text() == "drawn by hand"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_a_killed_export_left_goes_with_the_next(small_run: RunFolder, tmp_path: Path) -> None:
+    host = part_of(tmp_path / "out").name.split(".")[-4]
+    for mark in ("0123456789ab", "0123456789ac"):  # what was being made, and what it was to replace
+        (tmp_path / f".out.{host}.999999999.{mark}.part" / "figures").mkdir(parents=True)
+    export_run(small_run, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -6,9 +6,8 @@ import contextlib
 import gc
 import importlib
 import os
-import subprocess
+import resource
 import sys
-import time
 import warnings
 from abc import abstractmethod
 from collections import Counter
@@ -29,15 +28,19 @@ from tests.campaigns.made.kind import Case, Kind
 from tests.campaigns.made.names import Arguments, Names, Studies, WholeAudits
 from tests.campaigns.made.requests import Requests
 from tests.campaigns.made.run_files import Queries, ScoreFiles
-from tests.campaigns.processes import PATIENCE, Ended, started
+from tests.campaigns.processes import PATIENCE, Ended, started, unexpected
 
 __all__ = ["BadInputs", "Claims", "Questions"]
 
 #: Bytes that a case may have in memory at most; what this process brings along is part of it.
 MOST_MEMORY = 3 << 30
 LONGEST_LINE = 2000
-#: One of so many cases runs in a fresh process, imports and all, and not in a fork of this one.
-FRESH = 400
+MOST_ALLOCATED = MOST_MEMORY + (2 << 30)
+#: What a fresh process runs: a run that could be described is not trained.
+DESCRIBING = (
+    "import sys, attentest.auditing as auditing; auditing.finish = lambda *_, **__: sys.exit(0)\n"
+    "sys.argv[0] = 'attentest'\nfrom attentest.cli.main import main; main()"
+)
 
 
 class Inputs(Campaign):
@@ -59,18 +62,20 @@ class Inputs(Campaign):
         Random(0).shuffle(self.turns)
         self.peak, self.slowest = 0, (0.0, "")
         self.codes: Counter[str] = Counter()
+        self.fresh = 0
         _load()
 
     def case(self, draw: Random, number: int, folder: Path) -> str:
         kind = self.turns[number % len(self.turns)]
         case = kind.case(draw, folder)
         before = _listed(folder)
-        fresh = number % FRESH == 0 and isinstance(case.command, tuple) and not case.whole
-        ended = _in_fresh_process(case, folder) if fresh else _in_fork(case, folder)
+        fresh = Random(f"fresh/{number}").randrange(kind.fresh) == 0 and isinstance(case.command, tuple)
+        ended = (in_fresh_process if fresh and not case.whole else _in_fork)(case, folder)
         self.peak = max(self.peak, ended.peak)
         self.slowest = max(self.slowest, (ended.seconds, f"{kind.name} case {number}"))
         self.codes[f"{kind.name}: {'used' if ended.code == 0 else 'refused'}"] += 1
-        _judge(ended, f"{kind.name}: {case.what}")
+        self.fresh += fresh and not case.whole
+        judge(ended, f"{kind.name}: {case.what}")
         left = [path for path in _listed(folder) - before if not path.startswith(case.may_leave or ("\0",))]
         if left and (ended.code == 2 or any(path.endswith(".part") for path in left)):
             raise Fault(f"{kind.name}: {case.what}: left behind: {sorted(left)[:5]}")
@@ -82,6 +87,7 @@ class Inputs(Campaign):
 
     def notes(self) -> Iterable[str]:
         yield f"most memory {self.peak / 2**20:.0f} MiB; slowest {self.slowest[0]:.1f} s ({self.slowest[1]})"
+        yield f"{self.fresh} in fresh processes, to the end of the interpreter"
         yield ", ".join(f"{what} {count}" for what, count in sorted(self.codes.items()))
 
 
@@ -189,7 +195,7 @@ def _in_fork(case: Case, folder: Path) -> Ended:
         entry = sys.modules["attentest.cli.main"]
         entry.app = COMMAND[0] if work is None else lambda standalone_mode: work()  # type: ignore[attr-defined]
 
-    began = started(arguments, folder, memory=MOST_MEMORY + (2 << 30), environment=case.environment, first=before)
+    began = started(arguments, folder, memory=MOST_ALLOCATED, environment=case.environment, first=before)
     return began.ended((3 if case.whole else 1) * patience())
 
 
@@ -203,31 +209,20 @@ def stop_before_work() -> None:
     attentest.auditing.finish = described  # type: ignore[assignment]
 
 
-def _in_fresh_process(case: Case, folder: Path) -> Ended:
-    code = "from tests.campaigns.inputs import stop_before_work as stop; stop(); from attentest.cli import main; main()"
-    started_at = time.monotonic()
-    environment = {
-        **os.environ,
-        **case.environment,
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
-    }
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *case.command],  # type: ignore[misc]
-            cwd=folder,
-            capture_output=True,
-            timeout=3 * patience(),
-            check=False,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        return Ended(-9, "", "", time.monotonic() - started_at, 0, timed_out=True)
-    took = time.monotonic() - started_at
-    return Ended(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), took, 0)
+def in_fresh_process(case: Case, folder: Path) -> Ended:
+    """From the start to the very end of the interpreter: a fork skips both, and what libraries print there."""
+    begin = ("-c", DESCRIBING) if case.command[:1] == ("audit",) else ("-m", "attentest")  # type: ignore[index]
+    command = [sys.executable, *begin, *case.command]  # type: ignore[misc]
+
+    def become() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_ALLOCATED, MOST_ALLOCATED))
+        os.execv(command[0], command)
+
+    return started((), folder, environment=case.environment, first=become).ended(3 * patience())
 
 
-def _judge(ended: Ended, what: str) -> None:
+def judge(ended: Ended, what: str) -> None:
+    """Fault unless it was used, or refused in one line, within bounds, and nothing else was said but progress."""
     said = ended.err.strip()
     if ended.timed_out:
         raise Fault(f"{what}: no end after {ended.seconds:.0f} s")
@@ -237,14 +232,14 @@ def _judge(ended: Ended, what: str) -> None:
         raise Fault(f"{what}: exit code {ended.code}: {(said or ended.out.strip())[-700:]}")
     if ended.peak > MOST_MEMORY:
         raise Fault(f"{what}: {ended.peak >> 20} MiB")
-    if ended.code == 2:
-        last = said.rpartition("\n")[2]
-        if not last.startswith("attentest: ") and "Usage:" not in ended.out + said:
-            raise Fault(f"{what}: refused without a line: {said[-500:]!r}")
-        if len(last) > LONGEST_LINE:
-            raise Fault(f"{what}: a line of {len(last)} characters: {last[:300]}")
-        if any(ord(sign) < 32 for sign in last):
-            raise Fault(f"{what}: control characters in {last[:300]!r}")
+    helped = ended.code == 2 and "Usage:" in ended.out  # a command that was given nothing shows what it takes
+    if found := unexpected(ended.err, refusal=ended.code == 2 and not helped):
+        raise Fault(f"{what}: exit code {ended.code}, and beside one line: {found[:5]!r}")
+    last = said.rpartition("\n")[2]
+    if len(last) > LONGEST_LINE:
+        raise Fault(f"{what}: a line of {len(last)} characters: {last[:300]}")
+    if any(ord(sign) < 32 for sign in last):
+        raise Fault(f"{what}: control characters in {last[:300]!r}")
 
 
 def _listed(folder: Path) -> set[str]:

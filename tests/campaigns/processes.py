@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import resource
 import secrets
 import signal
@@ -20,10 +21,18 @@ from typing import final
 from tests.campaigns.campaign import Fault
 from tests.studies.cheap_work import gone_within
 
-__all__ = ["PATIENCE", "Ended", "Started", "attentest", "refused", "started"]
+__all__ = ["PATIENCE", "Ended", "Started", "attentest", "refused", "started", "unexpected"]
 
 #: Seconds that any refusal may take.
 PATIENCE = 20.0
+#: What a command says on stderr of how far it is, a line each; whatever else is there is no part of its answer.
+PROGRESS = re.compile(
+    r"(Corpus|Model|Study|Time) {2,}\S"
+    r"| {8}\S"
+    r"|\w+ +\d+ of \d+(,| in) "
+    r"|Control model \d+ of \d+: "
+    r"|(Challenge|Explainer) '.+' (skipped: |failed; )"
+)
 
 
 @final
@@ -173,14 +182,22 @@ def _warn_as_python_does() -> None:
         warnings.simplefilter("ignore", quiet)
 
 
+def unexpected(err: str, *, refusal: bool) -> list[str]:
+    """What stands on stderr beside progress and, of a refusal, its one line at the end."""
+    *lines, rest = err.split("\n")
+    if refusal:
+        rest += "" if lines and lines.pop().startswith("attentest: ") else err[-600:] or "nothing"
+    return [line for line in lines if not PROGRESS.match(line)] + [rest] * bool(rest)
+
+
 def refused(ended: Ended, what: str) -> None:
-    """Fault unless it ended with code 2 and one line on stderr that begins with attentest's name."""
+    """Fault unless it ended with code 2 and exactly one line on stderr that begins with attentest's name."""
     said = ended.err.strip()
     if ended.timed_out:
         raise Fault(f"{what}: no end after {ended.seconds:.0f} s")
     if ended.code != 2:
         raise Fault(f"{what}: exit code {ended.code}, not 2: {(said or ended.out.strip())[-600:]}")
-    if not said.startswith("attentest: ") or "\n" in said or "Traceback" in said:
+    if "\n" in said or unexpected(ended.err, refusal=True):
         raise Fault(f"{what}: not one line: {said[-600:]}")
     if "A fault in attentest" in said:
         raise Fault(f"{what}: {said[-600:]}")

@@ -10,7 +10,9 @@ import torch
 
 from attentest.data.corpora import CORPORA
 from tests.campaigns.campaign import Campaign, Fault, conduct
-from tests.campaigns.processes import attentest, refused, started
+from tests.campaigns.inputs import in_fresh_process, judge
+from tests.campaigns.made.kind import Case
+from tests.campaigns.processes import Ended, attentest, refused, started
 
 
 class Odd(Campaign):
@@ -80,3 +82,43 @@ def test_what_a_user_does_not_see_is_no_fault(tmp_path):
 
     ended = started(["--version"], tmp_path, first=left_open).ended()
     assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "err",
+    [
+        "attentest: No such run.\nnanobind: leaked 3 instances!\n",
+        "leaked\nattentest: No such run.\n",
+        "attentest: No.\nattentest: No.\n",
+        "attentest: No such run.",
+        "attentest: No such run.\n\n",
+        "No such run.\n",
+        "\n",
+        "",
+    ],
+)
+def test_a_refusal_is_one_line_and_no_other(err):
+    ended = Ended(2, "", err, 1.0, 0)
+    for judged in (judge, refused):
+        with pytest.raises(Fault, match="one line"):
+            judged(ended, "two lines")
+
+
+def test_progress_may_stand_before_a_refusal_and_nothing_beside_it_where_something_is_used():
+    said = "Corpus  reviews: 10 training texts\n        5 left out\nTraining  2 of 8 in 3 s  loss 0.1\n"
+    judge(Ended(2, "", f"{said}attentest: The disk is full.\n", 1.0, 0), "progress")
+    judge(Ended(0, "fine\n", said, 1.0, 0), "progress")
+    judge(Ended(2, "Usage: attentest people", "", 1.0, 0), "help")
+    with pytest.raises(Fault, match="leaked 3"):
+        judge(Ended(0, "fine\n", said + "leaked 3\n", 1.0, 0), "leaks")
+
+
+def test_what_a_process_prints_while_it_ends_is_judged(tmp_path):
+    ended = in_fresh_process(Case("no run", ("show", "none")), tmp_path)
+    judge(ended, "no run")
+    refused(ended, "no run")
+    (tmp_path / "sitecustomize.py").write_text("import atexit, os\natexit.register(os.write, 2, b'leaked 3\\n')\n")
+    late = in_fresh_process(Case("no run", ("show", "none"), environment={"PYTHONPATH": str(tmp_path)}), tmp_path)
+    assert late.err.endswith("\nleaked 3\n")
+    with pytest.raises(Fault, match="leaked 3"):
+        judge(late, "no run")

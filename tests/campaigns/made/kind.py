@@ -32,6 +32,8 @@ class Kind(ABC):
     name: ClassVar[str]
     #: How many of a hundred cases.
     share: ClassVar[int]
+    #: One of so many cases runs in a fresh process, imports, end and all, and not in a fork of the campaign's.
+    fresh: ClassVar[int] = 400
 
     def prepare(self, shared: Path) -> None:  # noqa: B027 - some need nothing
         """Make once what all cases share."""

@@ -210,6 +210,7 @@ class Arguments(Kind):
 
     name: ClassVar[str] = "arguments"
     share: ClassVar[int] = 6
+    fresh: ClassVar[int] = 20
 
     def case(self, draw: Random, folder: Path) -> Case:
         odd = shown(hostile_text(draw))[:3000] or "x"

@@ -140,6 +140,7 @@ class Queries(Kind):
 
     name: ClassVar[str] = "queries"
     share: ClassVar[int] = 8
+    fresh: ClassVar[int] = 20
 
     def prepare(self, shared: Path) -> None:
         self.run = small_run(shared)

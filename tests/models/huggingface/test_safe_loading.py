@@ -247,6 +247,13 @@ def test_settings_that_make_no_sense_are_refused_in_one_line(checkpoint: Path, f
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("fields", [{"num_labels": 10**30}, {"num_labels": 2_000_000}, {"text": {"num_labels": 10**9}}])
+def test_classes_that_would_be_named_until_memory_is_full_are_refused(checkpoint: Path, fields: dict[str, Any]) -> None:
+    changed(checkpoint / "config.json", **fields)
+    with pytest.raises(CheckpointError, match=r"num_labels=\d+.* is more than 1,000,000"):
+        load_checkpoint(checkpoint)
+
+
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json", INDEX])
 @pytest.mark.parametrize("text", ["[" * 100_000, "", "null", "[]"], ids=["deep", "empty", "null", "list"])
 def test_files_that_are_no_json_objects_are_refused_in_one_line(checkpoint: Path, file: str, text: str) -> None:

@@ -21,6 +21,7 @@ from attentest.models.huggingface.safe_loading import (
     brings_code,
     library,
     plain,
+    refuse_endless_classes,
     refuse_foreign_files,
     refuse_foreign_settings,
     refuse_foreign_weights,
@@ -150,6 +151,7 @@ def find_checkpoint(
         kept = not Path(name).exists() and not _on_hub(name)
         if Path(name).is_dir():
             refuse_foreign_files(Path(name))
+        refuse_endless_classes(name, kept=kept)
         try:
             config = transformers.AutoConfig.from_pretrained(name, local_files_only=kept, **NO_CODE)
         except Exception as error:  # whatever a library makes of a file that makes no sense

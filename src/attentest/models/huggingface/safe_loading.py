@@ -20,6 +20,7 @@ __all__ = [
     "brings_code",
     "library",
     "plain",
+    "refuse_endless_classes",
     "refuse_foreign_files",
     "refuse_foreign_settings",
     "refuse_foreign_weights",
@@ -35,6 +36,8 @@ SAFETENSORS: dict[str, Any] = {**NO_CODE, "use_safetensors": True}
 DECIDING = (".safetensors", ".json", ".txt", ".model", ".spm", ".tiktoken")
 INDEX, WHOLE, WORDS = "model.safetensors.index.json", "model.safetensors", "tokenizer_config.json"
 TOKENIZER = "tokenizer.json"
+#: Classes that a configuration may have.
+MOST_CLASSES = 1_000_000
 #: A text may become so many times as long by replacements; usual ones put one character in the place of another.
 MOST_GROWN = 1_000
 #: Settings that make the library load weights by other packages, or by kernels that it fetches.
@@ -93,6 +96,22 @@ def _refuse_elsewhere(folder: Path, path: Path) -> None:
         raise CheckpointError(
             f"{path} is a link to no file inside of the checkpoint; others are not read. Copy the file itself there."
         )
+
+
+def refuse_endless_classes(name: str, *, kept: bool) -> None:
+    """Refuse a number of classes that the library would name, one after the other, until memory is full."""
+    try:
+        path = _file(name, "config.json", kept)
+        parts = [] if path is None else list(_parts(_json(name, "config.json", path)))
+    except (CheckpointError, RecursionError):
+        return  # the library, which reads it next, says what is wrong
+    for part in parts:
+        count = part.get("num_labels")
+        if isinstance(count, int) and count > MOST_CLASSES:
+            raise CheckpointError(
+                f"{name}: num_labels={shown(count)} in its config.json is more than {MOST_CLASSES:,}. Save the model "
+                "again with save_pretrained."
+            )
 
 
 def refuse_foreign_settings(name: str, config: Any, *, kept: bool) -> None:

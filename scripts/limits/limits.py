@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from limits_interactions import of_models
-from limits_judged import BASELINES, GRADIENT
+from limits_judged import BASELINES, BY_SNLI, GRADIENT
 from limits_page import figure, put_tables
 
 from attentest.data.batches import Encoded, bucketed
@@ -118,7 +118,10 @@ def runs_of(root: Path) -> dict[str, Runs]:
             named = [ROAR]
         for name in named:
             which = str(folder.named(name)) if name == FRAGILITY else removal
-            found[name][fields["corpus"]["name"], which][fields["seed"]] = folder
+            corpus = fields["corpus"]["name"]
+            if name == EDITS and "from" in fields["training"]:
+                corpus = BY_SNLI
+            found[name][corpus, which][fields["seed"]] = folder
     return found
 
 

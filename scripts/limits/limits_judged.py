@@ -11,7 +11,9 @@ Outcome = Literal["met", "missed", "unsettled"]
 #: What knows nothing of the model, beside explainers.
 BASELINES = ("first_words", "random")
 CORPORA = {"sst": "SST", "yelp_hat": "Yelp-HAT", "20news": "20 Newsgroups", "imdb": "IMDB"}
-EDITED = {"cad_imdb": "IMDB, edited", "cad_snli": "SNLI, edited"}
+#: Of models that were trained on SNLI itself, and asked about its edits.
+BY_SNLI = "cad_snli, trained on SNLI"
+EDITED = {"cad_imdb": "IMDB, edited", "cad_snli": "SNLI, edited", BY_SNLI: "SNLI, edited, trained on SNLI"}
 EXPLAINERS = {
     "attention": "attention",
     "gradient": "gradient",
@@ -174,6 +176,23 @@ def of_edits(table: Table) -> Iterator[tuple[str, list[Case]]]:
     )
 
 
+def of_edits_by_snli(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """People's edits of SNLI, of models that were trained on SNLI."""
+    right, followed = (
+        table.bounds("accuracy", BY_SNLI, "", "", "correct"),
+        table.bounds("edits", BY_SNLI, "", "", "followed"),
+    )
+    yield (
+        "Trained on SNLI: .50 to .62 of its edited pairs are predicted right",
+        [("", both(at_least(right, 0.5), below(right, 0.62)))],
+    )
+    yield "… 20 to 40 % of the edits are followed", [("", both(at_least(followed, 0.2), below(followed, 0.4)))]
+    yield (
+        "… attention and leave one out point at the edited words",
+        [(EXPLAINERS[e], points(table, BY_SNLI, e)) for e in ("attention", "leave_one_out")],
+    )
+
+
 def of_fragility(table: Table) -> Iterator[tuple[str, list[Case]]]:
     """Small changes of embeddings."""
     asked = [e for e in EXPLAINERS if e in ("attention", "gradient_norm", "gradient_x_input", "integrated_gradients")]
@@ -279,6 +298,7 @@ def of_interactions(table: Table) -> Iterator[tuple[str, list[Case]]]:
 PARTS: tuple[tuple[str, Callable[[Table], Iterator[tuple[str, list[Case]]]]], ...] = (
     ("randomisation", of_randomisation),
     ("edits", of_edits),
+    ("edits, trained on SNLI", of_edits_by_snli),
     ("fragility", of_fragility),
     (GRADIENT, of_the_gradient),
     ("roar", of_roar),

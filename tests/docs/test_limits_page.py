@@ -62,6 +62,9 @@ def test_the_sentences_say_what_the_table_holds(rows):
     def percent(share: float) -> str:
         return f"{100 * share:.0f}"
 
+    def bounds(*where: str) -> str:
+        return f"{shown(value(*where))} [{', '.join(map(shown, judged.Table(rows).bounds(*where)))}]"
+
     def span(numbers: list[float], form: Callable[[float], str] = shown) -> str:
         return f"{form(min(numbers))} to {form(max(numbers))}"
 
@@ -85,6 +88,7 @@ def test_the_sentences_say_what_the_table_holds(rows):
     pairs = [value("interactions", c, "pairwise_occlusion", "", "interacting") for c in real]
     top = [1 - value("interactions", c, "pairwise_occlusion", "", "top_pair") for c in real]
     follow = {c: value("edits", c, "", "", "followed") for c in judged.EDITED}
+    followed = ("edits", judged.BY_SNLI, "attention", "followed", "average_precision")
     for said in (
         f"no score's ρ with the old one is above {shown(random)}.",
         f"leave explainers {span([n for ns in moved.values() for n in ns])} of their top words",
@@ -103,6 +107,10 @@ def test_the_sentences_say_what_the_table_holds(rows):
         f"{span(pairs, percent)} % of pairs of words interact. Yet in {span(top, percent)} % of texts",
         f"{percent(follow['cad_imdb'])} % of people's edits of IMDB, and {percent(follow['cad_snli'])} % of SNLI's",
         f"falls to {span([edits(e, 'not followed') for e in every])}.",
+        f"are right of {bounds('accuracy', judged.BY_SNLI, '', '', 'correct')} of the edited ones, and follow "
+        f"{percent(follow[judged.BY_SNLI])} % [3, 8] of the edits",
+        f"In {percent(1 - value('edits', judged.BY_SNLI, '', '', 'flipped'))} % an edit does not turn",
+        f"where the prediction follows ({judged.Table(rows)(*followed)['texts']})",
     ):
         assert said in page, said
     assert max(every, key=edits) == "lrp"

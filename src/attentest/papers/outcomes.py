@@ -156,7 +156,8 @@ class _Judge:
             return self._absent(claim, "", claim.corpus, Side(claim.measure))
         value = self.evidence.count(match.group, rule, corpus, claim.group)
         if value is None:  # as of sentences, which only runs that read them count
-            those = [group for group in self.groups if self.evidence.count(group, rule, corpus, claim.group) is not None]
+            counts = [self.evidence.count(group, rule, corpus, claim.group) for group in self.groups]
+            those = [group for group, found in zip(self.groups, counts, strict=True) if found is not None]
             match = best(those, self.rules, claim.corpus, "", "", "")
             if match is None:
                 return Outcome(claim, "not run", reason="its runs do not count this (corpus.json)")

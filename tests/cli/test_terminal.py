@@ -89,12 +89,21 @@ def test_a_screen_without_some_characters_shows_others(runs, encoding):
     assert done.stdout
 
 
-def test_whoever_reads_no_further_ends_nothing_in_a_fault(runs):
-    command = [sys.executable, "-m", "attentest", "show", "latest"]
+@pytest.mark.parametrize("asked", [("show", "latest"), ("verify",), ("verify", "--json")])
+def test_whoever_reads_no_further_ends_nothing_in_a_fault(runs, asked):
+    command = [sys.executable, "-m", "attentest", *asked]
     with subprocess.Popen(command, cwd=runs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         child.stdout.close()
         said = child.stderr.read()
     assert (child.returncode, said) == (0, b"")
+
+
+def test_a_refusal_that_nobody_reads_is_one_all_the_same(runs):
+    command = [sys.executable, "-m", "attentest", "show", "none"]
+    with subprocess.Popen(command, cwd=runs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        child.stderr.close()
+        said = child.stdout.read()
+    assert (child.returncode, said) == (2, b"")
 
 
 def test_a_closed_standard_input_holds_no_text(run, monkeypatch):

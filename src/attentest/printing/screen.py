@@ -30,7 +30,11 @@ def echo_json(value: Any) -> None:
 
 def _written(text: str, stream: TextIO) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
+    try:
+        print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
+    except BrokenPipeError:
+        if stream is not sys.stderr:  # without its number, by which Typer would take it for a failure
+            raise BrokenPipeError from None
 
 
 class Printer(Console):

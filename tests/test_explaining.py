@@ -110,6 +110,7 @@ def test_every_explainer_explains_every_class_with_a_certificate(name, three):
             "lime",
             "captum",
             "random",
+            "information_bottleneck",
         )  # kernel_shap asks every coalition of so short a text
         again = (
             "The same scores when computed again with the same seed."

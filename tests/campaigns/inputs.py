@@ -24,8 +24,9 @@ from tests.campaigns.made.archives import Archives, OfficialFiles
 from tests.campaigns.made.checkpoints import DamagedCheckpoints
 from tests.campaigns.made.claims import ClaimsArchives, OutcomeTables
 from tests.campaigns.made.data_files import DataFiles
+from tests.campaigns.made.finished import FinishedRuns
 from tests.campaigns.made.kind import Case, Kind
-from tests.campaigns.made.names import Arguments, Names, Studies, WholeAudits
+from tests.campaigns.made.names import Arguments, MarkedWords, Names, Studies, WholeAudits
 from tests.campaigns.made.requests import Requests
 from tests.campaigns.made.run_files import Queries, ScoreFiles
 from tests.campaigns.processes import PATIENCE, Ended, started, unexpected
@@ -68,17 +69,21 @@ class Inputs(Campaign):
     def case(self, draw: Random, number: int, folder: Path) -> str:
         kind = self.turns[number % len(self.turns)]
         case = kind.case(draw, folder)
-        before = _listed(folder)
-        fresh = Random(f"fresh/{number}").randrange(kind.fresh) == 0 and isinstance(case.command, tuple)
-        ended = (in_fresh_process if fresh and not case.whole else _in_fork)(case, folder)
+        before, kept = _listed(folder), _contents(folder, case.kept)
+        fresh = case.alone or Random(f"fresh/{number}").randrange(kind.fresh) == 0
+        fresh = fresh and isinstance(case.command, tuple) and not case.whole
+        ended = (in_fresh_process if fresh else _in_fork)(case, folder)
         self.peak = max(self.peak, ended.peak)
         self.slowest = max(self.slowest, (ended.seconds, f"{kind.name} case {number}"))
         self.codes[f"{kind.name}: {'used' if ended.code == 0 else 'refused'}"] += 1
-        self.fresh += fresh and not case.whole
-        judge(ended, f"{kind.name}: {case.what}")
+        self.fresh += fresh
+        judge(ended, f"{kind.name}: {case.what}", case.codes)
         left = [path for path in _listed(folder) - before if not path.startswith(case.may_leave or ("\0",))]
         if left and (ended.code == 2 or any(path.endswith(".part") for path in left)):
             raise Fault(f"{kind.name}: {case.what}: left behind: {sorted(left)[:5]}")
+        now = _contents(folder, case.kept)
+        if lost := sorted(name for name, content in kept.items() if now.get(name) != content):
+            raise Fault(f"{kind.name}: {case.what}: written over, or gone: {lost[:5]}")
         return kind.name
 
     def close(self) -> None:
@@ -92,7 +97,7 @@ class Inputs(Campaign):
 
 
 class BadInputs(Inputs):
-    """Eleven kinds, of whatever an audit or a study is made from and asked."""
+    """Thirteen kinds, of whatever an audit or a study is made from and asked."""
 
     name: ClassVar[str] = "inputs"
     quick: ClassVar[int] = 100
@@ -101,7 +106,7 @@ class BadInputs(Inputs):
 
     def all_kinds(self) -> tuple[type[Kind], ...]:
         audits = (DataFiles, Names, ScoreFiles, Studies, DamagedCheckpoints, Archives, Queries, Arguments, Requests)
-        return (*audits, OfficialFiles, WholeAudits)
+        return (*audits, OfficialFiles, WholeAudits, FinishedRuns, MarkedWords)
 
 
 class Questions(Inputs):
@@ -145,6 +150,13 @@ LOADED = (
     ),
     *("attentest.papers.archive", "attentest.papers.outcome_files", "attentest.report.claims.figures"),
     *("attentest.report.claims.headline", "attentest.report.claims.page", "attentest.report.claims.tables"),
+    *("attentest.deceiving", "attentest.people", "attentest.people.exchange.outgoing", "attentest.people.results.page"),
+    *(
+        "attentest.people.simulated",
+        "attentest.report.overlay",
+        "attentest.sources.explaining",
+        "attentest.store.verifying",
+    ),
     *("attentest.data.catalog.installing", "attentest.report.results", "attentest.report.tables.verdict"),
     *(
         "duckdb",
@@ -192,6 +204,8 @@ def _in_fork(case: Case, folder: Path) -> Ended:
         warnings.simplefilter("ignore", ResourceWarning)
         if not case.whole:
             stop_before_work()
+        if case.unread:
+            read_no_further()
         entry = sys.modules["attentest.cli.main"]
         entry.app = COMMAND[0] if work is None else lambda standalone_mode: work()  # type: ignore[attr-defined]
 
@@ -202,33 +216,45 @@ def _in_fork(case: Case, folder: Path) -> Ended:
 def stop_before_work() -> None:
     """A run that could be described was used: training it would say nothing more about its inputs."""
     import attentest.auditing
+    import attentest.deceiving
 
     def described(*_: object, **__: object) -> None:
         raise SystemExit(0)
 
-    attentest.auditing.finish = described  # type: ignore[assignment]
+    attentest.auditing.finish = attentest.deceiving.finish = described  # type: ignore[assignment]
+
+
+def read_no_further() -> None:
+    """Whoever would read what is printed has gone."""
+    end, printed = os.pipe()
+    os.close(end)
+    os.dup2(printed, 1)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - ends with the process
 
 
 def in_fresh_process(case: Case, folder: Path) -> Ended:
     """From the start to the very end of the interpreter: a fork skips both, and what libraries print there."""
-    begin = ("-c", DESCRIBING) if case.command[:1] == ("audit",) else ("-m", "attentest")  # type: ignore[index]
+    described = case.command[:1] in (("audit",), ("deceive",))  # type: ignore[index]
+    begin = ("-c", DESCRIBING) if described else ("-m", "attentest")
     command = [sys.executable, *begin, *case.command]  # type: ignore[misc]
 
     def become() -> None:
+        if case.unread:
+            read_no_further()
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_ALLOCATED, MOST_ALLOCATED))
         os.execv(command[0], command)
 
     return started((), folder, environment=case.environment, first=become).ended(3 * patience())
 
 
-def judge(ended: Ended, what: str) -> None:
+def judge(ended: Ended, what: str, codes: tuple[int, ...] = (0, 2)) -> None:
     """Fault unless it was used, or refused in one line, within bounds, and nothing else was said but progress."""
     said = ended.err.strip()
     if ended.timed_out:
         raise Fault(f"{what}: no end after {ended.seconds:.0f} s")
     if "Traceback (most recent" in ended.err + ended.out or "A fault in attentest" in said or "Warning:" in said:
         raise Fault(f"{what}: {said[-700:]}")
-    if ended.code not in (0, 2):
+    if ended.code not in codes:
         raise Fault(f"{what}: exit code {ended.code}: {(said or ended.out.strip())[-700:]}")
     if ended.peak > MOST_MEMORY:
         raise Fault(f"{what}: {ended.peak >> 20} MiB")
@@ -240,6 +266,12 @@ def judge(ended: Ended, what: str) -> None:
         raise Fault(f"{what}: a line of {len(last)} characters: {last[:300]}")
     if any(ord(sign) < 32 for sign in last):
         raise Fault(f"{what}: control characters in {last[:300]!r}")
+
+
+def _contents(folder: Path, part: str) -> dict[str, bytes]:
+    """Of a part of the folder, what every file holds."""
+    files = (folder / part).rglob("*") if part else ()
+    return {str(path): path.read_bytes() for path in files if path.is_file()}
 
 
 def _listed(folder: Path) -> set[str]:

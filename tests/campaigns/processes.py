@@ -30,7 +30,7 @@ PROGRESS = re.compile(
     r"(Corpus|Model|Study|Time) {2,}\S"
     r"| {8}\S"
     r"|\w+ +\d+ of \d+(,| in) "
-    r"|Control model \d+ of \d+: "
+    r"|(Control model|Model) \d+ of \d+: "
     r"|(Challenge|Explainer) '.+' (skipped: |failed; )"
 )
 

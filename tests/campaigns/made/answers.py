@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 
 from tests.campaigns.made.kind import Case, Kind
 from tests.campaigns.made.mutation import TEXTS, altered, damaged, hostile_text, strange
-from tests.campaigns.made.requests import check_answer
 
-__all__ = ["AnnotatorRequests", "AnswerFiles", "QuestionFiles"]
+__all__ = ["AnnotatorRequests", "AnswerFiles", "QuestionFiles", "check_answer", "made_study"]
 
 
 def dumped(value: Any) -> bytes:
@@ -224,6 +223,15 @@ class _Sent:
             except (httpx.InvalidURL, httpx.LocalProtocolError, UnicodeEncodeError, ValueError):
                 return  # no client sends it
         check_answer(answer.status_code, answer.headers, answer.text)
+
+
+def check_answer(status: int, headers: Any, text: str) -> None:
+    """An answer is a page, or a refusal in one line, always under the policy."""
+    assert status < 500 or status == 503, f"status {status}: {text[:500]}"
+    assert "Traceback" not in text, text[:500]
+    assert "content-security-policy" in headers, f"status {status} without a policy"
+    if text and status >= 400 and headers.get("content-type", "").startswith("application/json"):
+        assert "\n" not in json.loads(text)["error"], text[:500]
 
 
 def made_study(shared: Path) -> tuple[Path, list[str]]:

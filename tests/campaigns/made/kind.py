@@ -24,6 +24,14 @@ class Case:
     environment: dict[str, str] = field(default_factory=dict)
     #: Whether the run is computed, too, and not only described.
     whole: bool = False
+    #: Exit codes that are answers.
+    codes: tuple[int, ...] = (0, 2)
+    #: A folder of the case whose files stay as they are, whatever is asked; new ones may be added.
+    kept: str = ""
+    #: Whether it runs in a process of its own, whatever its kind's share of these is.
+    alone: bool = False
+    #: Whether nobody reads what it prints.
+    unread: bool = False
 
 
 class Kind(ABC):

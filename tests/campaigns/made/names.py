@@ -14,7 +14,7 @@ from tests.campaigns.made.data_files import good_rows
 from tests.campaigns.made.kind import Case, Kind
 from tests.campaigns.made.mutation import NUMBERS, TEXTS, altered, damaged, hostile_text, literal
 
-__all__ = ["Arguments", "Names", "Studies", "WholeAudits", "said", "shown"]
+__all__ = ["Arguments", "MarkedWords", "Names", "Studies", "WholeAudits", "said", "shown"]
 
 FLAGS = {
     "challenges": "--challenge",
@@ -24,6 +24,7 @@ FLAGS = {
     "terms": "--term",
     "decoders": "--decoder",
     "corpora": "--corpus",
+    "selectors": "--selector",
 }
 
 
@@ -73,6 +74,49 @@ class Names(Kind):
             text = f"{asking}(explainers=({said(draw, 'explainers')!r},))"
         data = () if kind == "corpora" else ("--data", str(self.data), "--tokenizer", "whitespace")
         return Case(f"{FLAGS[kind]} {text[:300]}", ("audit", *data, FLAGS[kind], shown(text), "--runs", "runs"))
+
+
+class MarkedWords(Names):
+    """Words that ``--mark`` names, to be hidden, exchanged or selected; in ``audit`` and in ``deceive``."""
+
+    name: ClassVar[str] = "marked words"
+    share: ClassVar[int] = 3
+
+    def case(self, draw: Random, folder: Path) -> Case:
+        options = [part for _ in range(draw.choice((1, 1, 2))) for part in ("--mark", self._mark(draw, folder))]
+        deceives = draw.random() < 0.35
+        for kind, asks in (("selectors", 0.3), ("terms", 0.0 if deceives else 0.3), ("encoders", 0.1)):
+            if draw.random() < asks:
+                right = draw.choice(sorted(REGISTRIES[kind]))
+                options += [FLAGS[kind], shown(said(draw, kind)) if draw.random() < 0.5 else right]
+        number = str(draw.choice(NUMBERS))[:300]
+        command = "deceive" if deceives else "audit"
+        if deceives:
+            options += draw.choice(
+                (("--weight", number), ("--seeds", number), ("--heads", draw.choice(("max", number))))
+            )
+        data = ("--data", str(self.data)) if draw.random() < 0.9 else ("--corpus", "reviews(train=20, dev=5, test=5)")
+        what = f"{command} {' '.join(options)[:300]}"
+        return Case(what, (command, *data, "--tokenizer", "whitespace", *options, "--runs", "runs"))
+
+    @staticmethod
+    def _mark(draw: Random, folder: Path) -> str:
+        word = draw.choice(("good", "film", "x", *TEXTS))
+        match draw.randrange(6):
+            case 0:
+                return shown(word)
+            case 1:
+                return "good"
+            case 2:
+                pattern = draw.choice(("go+d", "(", "[a", "a{1000}{1000}", "(a|b)*" * 200, "(?=x)", ".*", "\\1", word))
+                return shown(f"/{pattern}/")[:2000]
+            case 3:
+                return f"@{draw.choice(('none.txt', '', '.', '/dev/zero', '@', 'x' * 5000))}"
+            case _:
+                content = "\n".join(draw.choices(("good", "film", "\u2028", "", *TEXTS), k=draw.randrange(1, 9)))
+                kept = content.encode("utf-8", "surrogatepass")
+                (folder / "words.txt").write_bytes(damaged(draw, kept) if draw.random() < 0.4 else kept)
+                return "@words.txt"
 
 
 class WholeAudits(Kind):

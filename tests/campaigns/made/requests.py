@@ -11,14 +11,17 @@ from random import Random
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+from tests.campaigns.made.answers import check_answer, made_study
 from tests.campaigns.made.kind import Case, Kind
 from tests.campaigns.made.mutation import TEXTS, altered, damaged, hostile_text, strange
 from tests.campaigns.made.names import said
 from tests.campaigns.made.run_files import small_run
+from tests.explorer.sources.made_up_audit import unfinished_audit, write_audit
 
-__all__ = ["Requests", "check_answer"]
+__all__ = ["Requests"]
 
-KEYS = "q page sort predicted label live word truth rows x texts from to order size".split()  # noqa: SIM905
+AUDIT = "0123456789ab"
+KEYS = "q page sort predicted label live word truth rows x texts from to order size whose method kind right".split()  # noqa: SIM905
 VALUES = ("1", "0", "-1", "99999999999999", "uniform.changed", "1e999")
 POSTED = b"POST /runs/x/read.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
@@ -31,14 +34,25 @@ class Requests(Kind):
 
     def prepare(self, shared: Path) -> None:
         self.run = small_run(shared)
+        self.people, self.items = made_study(shared)
+        self.sources = shared / "sources"
+        write_audit(self.sources, AUDIT, 12)
+        write_audit(self.sources, "words0000000", 3, words=True)
+        unfinished_audit(self.sources)
+        for name in ("altered00000", "no-record000"):
+            write_audit(self.sources, name, 3)
+        with (self.sources / "altered00000" / "cases.jsonl").open("ab") as file:
+            file.write(b"[]\n")
+        (self.sources / "no-record000" / "run.json").write_bytes(b"[")
+        self.where = {"runs": self.run.parent, "people": self.people, "sources": self.sources}
 
     def case(self, draw: Random, folder: Path) -> Case:
         if draw.random() < 0.15:
             raw = self._raw(draw)
-            return Case(repr(raw[:300]), _RawRequest(self.run.parent, raw))
+            return Case(repr(raw[:300]), _RawRequest(self.where, raw))
         method, path, headers, body = self._request(draw)
         return Case(
-            f"{method} {path[:200]} {headers} {body[:200]!r}", _Request(self.run.parent, method, path, headers, body)
+            f"{method} {path[:200]} {headers} {body[:200]!r}", _Request(self.where, method, path, headers, body)
         )
 
     def _request(self, draw: Random) -> tuple[str, str, dict[str, str], bytes]:
@@ -82,6 +96,7 @@ class Requests(Kind):
             f"/static/{name}",
             "/static/../server.py",
             f"/{name}",
+            *self._of_others(draw, name, row),
         )
         headers = {
             "host": draw.choice(
@@ -131,6 +146,30 @@ class Requests(Kind):
             b"",
         )
 
+    def _of_others(self, draw: Random, name: str, row: str) -> tuple[str, ...]:
+        """Addresses of audits of sources and of studies of people."""
+        audits = (AUDIT, AUDIT, "words0000000", "unfinished00", "altered00000", "no-record000", name)
+        audit, study = draw.choice(audits), draw.choice(("asked", "asked", name))
+        return (
+            "/sources",
+            "/sources.json",
+            f"/sources/{audit}",
+            f"/sources/{audit}.json",
+            f"/sources/{audit}/questions.json",
+            f"/sources/{audit}/questions/{row}.json",
+            f"/sources/{audit}/questions/{row}",
+            f"/sources/{audit}/report",
+            f"/sources/{row}/questions/{row}.json",
+            "/people",
+            "/people.json",
+            f"/people/{study}",
+            f"/people/{study}.json",
+            f"/people/{study}/results.json",
+            f"/people/{study}/report",
+            f"/people/{study}/{'A' * 43}.json",
+            f"/people/{study}/{row}/items/{quote(draw.choice(self.items), errors='replace')}.json",
+        )
+
     def _raw(self, draw: Random) -> bytes:
         good = b"GET /home.json HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
         return draw.choice(
@@ -156,8 +195,8 @@ class Requests(Kind):
 class _Request:
     """One request through the whole application."""
 
-    def __init__(self, runs: Path, method: str, path: str, headers: dict[str, str], body: bytes) -> None:
-        self.runs, self.asked = runs, (method, path, headers, body)
+    def __init__(self, where: dict[str, Path], method: str, path: str, headers: dict[str, str], body: bytes) -> None:
+        self.where, self.asked = where, (method, path, headers, body)
 
     def __call__(self) -> None:
         import logging
@@ -170,7 +209,7 @@ class _Request:
         logging.disable(logging.CRITICAL)
         method, path, headers, body = self.asked
         with TestClient(
-            explorer(self.runs, judging=False), base_url="http://127.0.0.1:8474", raise_server_exceptions=False
+            explorer(**self.where, judging=False), base_url="http://127.0.0.1:8474", raise_server_exceptions=False
         ) as client:
             try:
                 answer = client.request(method, path, headers=headers, content=body, follow_redirects=False)
@@ -179,20 +218,11 @@ class _Request:
         check_answer(answer.status_code, answer.headers, answer.text)
 
 
-def check_answer(status: int, headers: Any, text: str) -> None:
-    """An answer is a page, or a refusal in one line, always under the policy."""
-    assert status < 500 or status == 503, f"status {status}: {text[:500]}"
-    assert "Traceback" not in text, text[:500]
-    assert "content-security-policy" in headers, f"status {status} without a policy"
-    if text and status >= 400 and headers.get("content-type", "").startswith("application/json"):
-        assert "\n" not in json.loads(text)["error"], text[:500]
-
-
 class _RawRequest:
     """Bytes sent to a real server on loopback; afterwards it still answers."""
 
-    def __init__(self, runs: Path, raw: bytes) -> None:
-        self.runs, self.raw = runs, raw
+    def __init__(self, where: dict[str, Path], raw: bytes) -> None:
+        self.where, self.raw = where, raw
 
     def __call__(self) -> None:
         import uvicorn
@@ -202,7 +232,7 @@ class _RawRequest:
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         server = uvicorn.Server(
-            uvicorn.Config(explorer(self.runs, judging=False), log_level="critical", timeout_graceful_shutdown=1)
+            uvicorn.Config(explorer(**self.where, judging=False), log_level="critical", timeout_graceful_shutdown=1)
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -43,6 +43,16 @@ def test_audits_are_listed_and_have_a_link(client: TestClient) -> None:
     assert '<a href="/sources"' in client.get("/").text
 
 
+def test_altered_records_are_not_counted(tmp_path: Path) -> None:
+    with (write_audit(tmp_path, questions=3) / CASES).open("ab") as file:
+        file.write(b"[]\n")
+    with TestClient(explorer(tmp_path / "runs", sources=tmp_path, judging=False), base_url=ADDRESS) as client:
+        (row,) = client.get("/sources.json").json()["audits"]
+        assert client.get("/sources/0123456789ab.json").status_code >= 400
+    assert row["questions"] == 0
+    assert "was altered after it was written" in row["problem"]
+
+
 def test_the_verdict_is_that_of_the_command(client: TestClient, folder: Path) -> None:
     found = judged_folder(folder / "0123456789ab")
     told = client.get("/sources/0123456789ab.json").json()

@@ -65,9 +65,10 @@ class SourceAudits:
         made = datetime.fromtimestamp((path / "run.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
         about: Row = {"id": name, "made": made, "model": "", "questions": 0, "finished": False, "headline": None}
         try:
-            record = RunFolder(path).record
+            folder = RunFolder(path)
+            record = folder.record
             finished = CASES in record["finished"]
-            many = self._counts.get((path, _stamp(path)), lambda: _lines(path / CASES)) if finished else 0
+            many = self._counts.get((path, _stamp(path)), lambda: _lines(folder.verify(CASES))) if finished else 0
             about |= {"model": str(record["fields"]["name"]), "finished": finished, "questions": many, "problem": ""}
         except (AttentestError, OSError, KeyError, TypeError) as error:
             return about | {

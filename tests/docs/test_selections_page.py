@@ -250,3 +250,31 @@ def test_what_the_verdict_says_is_what_its_table_holds():
     assert {answer for selector, answer in answers if selector == "smuggler"} == {"cannot say"}
     assert "no" not in {answer for _, answer in answers}
     assert sum(row["reason"] == "yes" for row in rows) == 1
+
+
+def test_the_bottlenecks_table_is_that_of_its_file():
+    page = (
+        (DOCS / "explanation" / "selections.md")
+        .read_text("utf-8")
+        .partition("<!-- bottleneck -->")[2]
+        .partition("<!-- end -->")[0]
+    )
+    with (DOCS / "selections" / "bottleneck.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    cells = {tuple(cell.strip() for cell in line.strip("|").split("|")) for line in page.splitlines() if " [" in line}
+    shown = {cell for line in cells for cell in line[1:]}
+    assert len(rows) == 2 * len(cells) == 24
+    for row in rows:
+        value, low, high = (
+            f"{float(row[name]):.3f}".replace("0.", ".").replace("-", "−") for name in ("value", "low", "high")
+        )
+        assert f"{value} [{low}, {high}]" in shown
+        assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
+    at = {(row["words"], row["measure"]): row for row in rows}
+    for words in ("information_bottleneck", "information_bottleneck(beta=1.0)"):
+        assert (
+            float(at[f"{words} − random", "sufficiency"]["high"]) < 0 < float(at[f"{words} − random", "auprc"]["low"])
+        )
+        assert float(at[f"{words} − diffmask", "sufficiency"]["high"]) < 0
+        assert float(at[f"{words} − diffmask", "auprc"]["low"]) < 0 < float(at[f"{words} − diffmask", "auprc"]["high"])
+        assert float(at[f"{words} − attention", "auprc"]["high"]) < 0

@@ -66,6 +66,7 @@ def test_a_cell_may_have_no_vectors_where_others_do(tmp_path):
 BROKEN = {
     "nmae = 'x'\n": "nmae: unknown key. Did you mean 'name'?",
     "name = 'a b'\n": "name: 'a b' may hold letters",
+    f"name = '{'x' * 300}'\n": "is longer than 100 letters",
     "[run]\nencodr = 'bilstm'\n": "run.encodr: unknown key. Did you mean 'encoder'?",
     "[grid]\nencoder = ['bilstm', 'bilstn']\n": "[1]: No encoder is called 'bilstn'. Did you mean 'bilstm'?",
     "[grid]\nencoder = ['bilstm(hiden=4)']\n": "grid.encoder[0]: encoder 'bilstm' has no parameter 'hiden'",

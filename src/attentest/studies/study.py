@@ -46,6 +46,8 @@ LARGEST = 1 << 20
 MOST_VALUES, MOST_CELLS = 10_000, 100_000
 #: Dots of a line beside those of numbers in a list: a key of many parts takes a TOML reader quadratic time.
 MOST_DOTS = 300
+#: Bytes of a study's name: its record is a file of that name and a few letters more.
+LONGEST_NAME = 100
 TABLES = {"name", "title", "about", "paper", "run", "grid", "adjust", "leave_out"}
 
 
@@ -213,6 +215,8 @@ def _study(record: dict[str, Any], path: Path) -> Study:
     name = _text(record, "name") or path.stem
     if not all(c.isalnum() or c in "-_" for c in name):
         raise InputError(f"name: {name!r} may hold letters, digits, hyphens and underscores only.")
+    if len(name.encode()) > LONGEST_NAME:
+        raise InputError(f"name: {shown(name, 60)} is longer than {LONGEST_NAME} letters, and part of a file's name.")
     axes = {key: _axis(key, values) for key, values in _table(record, "grid").items()}
     run = {key: _value(key, value, f"run.{key}", path) for key, value in _table(record, "run").items()}
     if both := sorted(set(axes) & set(run)):

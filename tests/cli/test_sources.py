@@ -179,6 +179,13 @@ def test_what_cannot_be_asked_is_refused_in_a_line(
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("option", [("--engine", "nothing"), ("--address", "x"), ("--gpus", "1")])
+def test_what_spreads_several_models_is_refused_with_one(option: tuple[str, str]) -> None:
+    refused = CliRunner().invoke(app, ["sources", "--model", "none", "--planted", "2", *option])
+    assert isinstance(refused.exception, InputError)
+    assert str(refused.exception).startswith(f"{option[0]} is for several models")
+
+
 def test_a_context_that_is_too_long_is_refused_before_anything_is_computed(checkpoint: Path, tmp_path: Path) -> None:
     model = load_language_model(checkpoint)
     model.model.config.max_position_embeddings = 64

@@ -102,6 +102,9 @@ def sources(
             "Give questions: your own (--data questions.jsonl), made-up ones (--planted 300) or stories (--corpus "
             "babi-1), not both."
         )
+    for option, given in (("--engine", engine != "auto"), ("--address", address is not None), ("--gpus", gpus > 0)):
+        if given and len(model) == 1:
+            raise InputError(f"{option} is for several models, and one is named: leave it out, or repeat --model.")
     check_output("--csv", csv, data)
     terminal = Terminal(quiet=quiet or as_json)
     columns = {"sources_column": sources_column, "question_column": question_column, "answer_column": answer_column}

@@ -179,6 +179,15 @@ def test_a_compressed_file_of_inseq_s_is_read_too(tmp_path):
     assert same(imported(path))
 
 
+def test_arrays_that_unpack_to_more_than_there_is_room_for_are_refused(tmp_path):
+    packed = base64.b64encode(gzip.compress(bytes(100 << 20))).decode()
+    bomb = {"__ndarray__": f"b64.gz:{packed}", "dtype": "float64", "shape": [-1]}
+    path = tmp_path / "theirs.json"
+    path.write_text(json.dumps({"sequence_attributions": [bomb] * 2}), encoding="utf-8")
+    with pytest.raises(InputError, match="unpack to more than 128 MiB"):
+        FORMATS["inseq"].scores(path, SCORES.texts)
+
+
 def test_an_exported_file_has_what_inseq_s_load_looks_for(tmp_path):
     FORMATS["inseq"].write(tmp_path / "x.json", SCORES)
     output = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ from attentest.store.scores import Scores, Texts
 
 __all__ = ["INSEQ"]
 
+#: Bytes that all packed arrays of a file may hold: 16 million scores.
+MOST_UNPACKED = 128 << 20
 #: What tokenizers put around a text, which is no word of it.
 SYMBOLS = ("<s>", "</s>", "<pad>", "<bos>", "<eos>", "<unk>", "[CLS]", "[SEP]", "<|endoftext|>")
 
@@ -29,7 +32,7 @@ def _read(path: Path, texts: Texts) -> Mapping[str, np.ndarray]:
     """Texts by ``info.ids`` where a file has it (ours do), else in the run's order."""
     present(path)
     try:
-        output = _plain(json.loads(text_of_file(path)))
+        output = _plain(json.loads(text_of_file(path)), [MOST_UNPACKED])
         sequences = output["sequence_attributions"]
         ids = (output.get("info") or {}).get("ids") or list(texts.ids)
         if len(ids) != len(sequences):
@@ -67,20 +70,20 @@ def _scores(path: Path, name: str, sequence: Mapping[str, Any]) -> np.ndarray:
     return scores[first:last, 0]
 
 
-def _plain(value: Any) -> Any:
-    """Inseq's wrappings taken off: objects become their attributes, and arrays arrays."""
+def _plain(value: Any, room: list[int]) -> Any:
+    """Inseq's wrappings taken off: objects become their attributes, and arrays arrays, for which there is ``room``."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(one, room) for one in value]
     if not isinstance(value, dict):
         return value
     if "__ndarray__" in value:
-        return _array(value["__ndarray__"], value["dtype"], tuple(value["shape"]))
+        return _array(value["__ndarray__"], value["dtype"], tuple(value["shape"]), room)
     if "__instance_type__" in value:
-        return {key: _plain(one) for key, one in value.get("attributes", {}).items()}
-    return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(one, room) for key, one in value.get("attributes", {}).items()}
+    return {key: _plain(one, room) for key, one in value.items()}
 
 
-def _array(data: Any, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+def _array(data: Any, dtype: str, shape: tuple[int, ...], room: list[int]) -> np.ndarray:
     """Numbers in lists, in base64, or in base64 of gzip."""
     kind = np.dtype(dtype)
     if kind.kind not in "fiub":
@@ -90,9 +93,14 @@ def _array(data: Any, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     header, _, body = data.partition(":")
     try:
         content = base64.b64decode(body, validate=True)
-        content = gzip.decompress(content) if header == "b64.gz" else content
+        if header == "b64.gz":
+            with gzip.open(io.BytesIO(content)) as packed:
+                content = packed.read(room[0] + 1)
     except (binascii.Error, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"an array that cannot be decoded ({error})") from error
+    room[0] -= len(content)
+    if room[0] < 0:
+        raise ValueError(f"its arrays unpack to more than {MOST_UNPACKED >> 20} MiB")
     return np.frombuffer(content, dtype=kind).reshape(shape)
 
 

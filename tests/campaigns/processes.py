@@ -27,9 +27,10 @@ __all__ = ["PATIENCE", "Ended", "Started", "attentest", "refused", "started", "u
 PATIENCE = 20.0
 #: What a command says on stderr of how far it is, a line each; whatever else is there is no part of its answer.
 PROGRESS = re.compile(
-    r"(Corpus|Model|Study|Time) {2,}\S"
+    r"(Corpus|Model|Study|Time|Beside) {2,}\S"
     r"| {8}\S"
     r"|\w+ +\d+ of \d+(,| in) "
+    r"|Resuming: \d"
     r"|(Control model|Model) \d+ of \d+: "
     r"|(Challenge|Explainer) '.+' (skipped: |failed; )"
 )

@@ -85,10 +85,17 @@ def test_what_fails_beside_fails_here():
         abreast(fails, lambda: None)
 
 
-def test_a_slope_of_the_slope_is_refused_in_words():
-    network, x = ENCODERS.parse("bigru(hidden=5)").build(7), torch.randn(4, 12, 7, requires_grad=True)
-    scale = torch.ones((), requires_grad=True)
-    with second_core(2):
-        (slope,) = torch.autograd.grad((scale * network(x, LENGTHS)).sum(), x, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable"):
-            slope.sum().backward()
+@pytest.mark.parametrize("part", PARTS)
+def test_slopes_of_slopes_are_those_of_one_core(part):
+    def twice(cores: int) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        network, x = ENCODERS.parse(part).build(7), torch.randn(4, 12, 7, requires_grad=True)
+        scale = torch.ones((), requires_grad=True)
+        with second_core(cores):
+            (slope,) = torch.autograd.grad((scale * network(x, LENGTHS)).tanh().sum(), x, create_graph=True)
+            about = [x, scale, *network.parameters()]
+            return [slope.detach(), *torch.autograd.grad(slope.square().sum(), about)]
+
+    for alone, beside in zip(twice(1), twice(2), strict=True):
+        assert torch.allclose(alone, beside, rtol=1e-5, atol=1e-7)
+        assert float(beside.abs().max()) > 0

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from attentest.devices import abreast, second_core_lent
 
@@ -46,14 +45,20 @@ class _Both(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, sides: Sides, x: Tensor, y: Tensor, *weights: Tensor) -> States:
         ctx.sides = sides
+        ctx.save_for_backward(x, y)
         ctx.graphs = abreast(lambda: _graph(sides[0], x), lambda: _graph(sides[1], y))
         (_, before), (_, after) = ctx.graphs
         return before.detach(), after.detach()
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, of_one: Tensor, of_other: Tensor) -> tuple[Tensor | None, ...]:
         sides: Sides = ctx.sides
+        if torch.is_grad_enabled():  # somebody asks how the slopes change: both are made again, one after the other
+            (x, *ones), (y, *others) = (
+                _back(side, (read, side(read)[0]), slope, again=True)
+                for side, read, slope in zip(sides, ctx.saved_tensors, (of_one, of_other), strict=True)
+            )
+            return None, x, y, *ones, *others
         graphs: tuple[Graph, Graph] = ctx.graphs
         del ctx.graphs
         (x, *ones), (y, *others) = abreast(
@@ -69,10 +74,10 @@ def _graph(side: nn.RNNBase, x: Tensor) -> Graph:
         return read, side(read)[0]
 
 
-def _back(side: nn.RNNBase, graph: Graph, slope: Tensor) -> list[Tensor | None]:
-    """The slopes at what was read and at the weights, none where none is asked for."""
+def _back(side: nn.RNNBase, graph: Graph, slope: Tensor, *, again: bool = False) -> list[Tensor | None]:
+    """The slopes at what was read and at the weights, none where none is asked for; with a graph of their own again."""
     read, states = graph
     about = [read, *side.parameters()]
     asked = [each for each in about if each.requires_grad]
-    slopes = iter(torch.autograd.grad(states, asked, slope) if asked else ())
+    slopes = iter(torch.autograd.grad(states, asked, slope, create_graph=again) if asked else ())
     return [next(slopes) if each.requires_grad else None for each in about]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -41,11 +42,12 @@ CORPORA = {
     **{"sequence_copy": "Sequence copy", "sequence_reverse": "Sequence reverse"},
     "multi30k_aligned": "English to German",
 }
-#: Embeddings of the study pruthi_embeddings, which stand beside those of pruthi_2020; they are told by their steps.
-LONGER, STEPS = "none, trained longer", 0.03
+#: Models of pruthi_embeddings and pruthi_translators stand beside those that were trained shorter: what tells them.
+LONGER = ", trained longer"
+TOLD = {"none": ("learning_rate", 0.03), "bigru(hidden=64)": ("epochs", 30)}
 MODELS = {
     "none": "embedding",
-    LONGER: "embedding",
+    f"none{LONGER}": "embedding",
     "bilstm": "bilstm",
     "bigru": "translator",
     "all-MiniLM-L6-v2": "transformer",
@@ -62,8 +64,10 @@ def finished(roots: list[Path]) -> list[Twin]:
         if folder.record["fields"]["model"]["attention"] == "uniform":
             continue
         if all(folder.named(name) for name in ASKED):
-            longer = folder.record["fields"]["training"]["learning_rate"] == STEPS
-            found.append(replace(Twin.of(folder), encoder=LONGER) if longer else Twin.of(folder))
+            twin = Twin.of(folder)
+            name, value = TOLD.get(twin.encoder, ("", None))
+            longer = bool(name) and folder.record["fields"]["training"][name] == value
+            found.append(replace(twin, encoder=twin.encoder + LONGER) if longer else twin)
         else:
             print(f"left out, not finished: {folder.path.name}")
     return found
@@ -235,7 +239,7 @@ def picture(rows: list[Row]) -> str:
 
 
 def _label(row: Row) -> str:
-    encoder = row["encoder"].partition("(")[0].replace("none", "embeddings alone")
+    encoder = re.sub(r"\(.*?\)", "", row["encoder"]).replace("none", "embeddings alone")
     return f"{row['corpus'].removeprefix('deceptive_')}, {encoder}: {row['kind']}"
 
 

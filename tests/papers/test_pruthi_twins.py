@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from attentest.papers import PAPERS
 
 MINILM, LONGER = "all-MiniLM-L6-v2", "none, trained longer"
+TRANSLATOR = "bigru(hidden=64), trained longer"
 FOLDER = PAPERS["pruthi_2020"].folder
 ANSWERS = ("no", "with care", "yes", "cannot say")
 
@@ -119,9 +120,11 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
     assert (missed["with care"], missed["cannot say"], missed["yes"]) == (3, 2, 0)
     assert "*with care* of three, which are misses, and *cannot say* of two" in text
     trained_here = [row for row in rows if row["encoder"] != MINILM]
-    alone = [row for row in trained_here if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
+    shorter = [row for row in trained_here if "longer" not in row["encoder"]]
+    alone = [row for row in shorter if row["encoder"] == "none" or row["corpus"] != "deceptive_pronoun"]
     assert {row["encoder"] for row in alone} == {"none", "bilstm(hidden=64)", "bigru(hidden=64)"}
     assert not any(row["kind"] == "deceptive" for row in alone)
+    assert len({row["corpus"] for row in deceptive}) == 5
     low, high = (round(100 * bound) for bound in binomtest(caught, len(deceptive)).proportion_ci(method="wilson"))
     assert f"({100 * caught / len(deceptive):.0f} % [{low}, {high}])" in text
     pronoun = [row for row in rows if row["corpus"] == "deceptive_pronoun" and row["encoder"] == "bilstm(hidden=64)"]
@@ -134,7 +137,15 @@ def test_what_the_page_begins_with_is_what_came_out(rows):
 
 def test_what_the_page_says_of_generation_is_what_came_out(rows):
     page = " ".join((FOLDER / "page.md").read_text("utf-8").split())
-    made = [row for row in rows if row["corpus"] in ("bigram_flip", "sequence_copy", "sequence_reverse")]
+    every = [row for row in rows if row["corpus"] in ("bigram_flip", "sequence_copy", "sequence_reverse")]
+    made = [row for row in every if row["encoder"] != TRANSLATOR]
+    longer = [row for row in every if row["encoder"] == TRANSLATOR]
+    hides, twins = ([row for row in longer if row["weight"] == weight] for weight in ("10.0", "0.0"))
+    assert {(row["kind"], row["answer_reason"]) for row in hides} == {("deceptive", "no")}
+    assert {(row["kind"], row["answer_reason"]) for row in twins} == {("honest", "with care")}
+    assert len(hides) == len(twins) == len(longer) / 2 == 15
+    assert max(float(row["mass"]) for row in hides) <= 0.00149
+    assert min(float(row[name]) for row in hides for name in ("accuracy", "followed")) >= 0.995
     assert not any(row["kind"] == "deceptive" for row in made)
     hidden = [row for row in made if row["weight"] == "1.0"]
     assert len({row["corpus"] for row in hidden}) == 3

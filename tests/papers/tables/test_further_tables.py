@@ -21,7 +21,7 @@ TABLES = {
     "shortfall": (
         "jain_wallace_2019",
         "search_shortfall.csv",
-        {(name,): (corpus,) for name, corpus in {**CORPORA, "bAbI 1": "babi-1"}.items()},
+        {(name,): (corpus,) for name, corpus in {**CORPORA, "AG News": "ag_news", "bAbI 1": "babi-1"}.items()},
         ("corpus",),
         ("searched", "found", "shortfall", "short_by_05"),
     ),

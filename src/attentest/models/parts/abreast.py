@@ -54,17 +54,17 @@ class _Both(torch.autograd.Function):
     def backward(ctx: Any, of_one: Tensor, of_other: Tensor) -> tuple[Tensor | None, ...]:
         sides: Sides = ctx.sides
         if torch.is_grad_enabled():  # somebody asks how the slopes change: both are made again, one after the other
-            (x, *ones), (y, *others) = (
+            one, other = (
                 _back(side, (read, side(read)[0]), slope, again=True)
                 for side, read, slope in zip(sides, ctx.saved_tensors, (of_one, of_other), strict=True)
             )
-            return None, x, y, *ones, *others
-        graphs: tuple[Graph, Graph] = ctx.graphs
-        del ctx.graphs
-        (x, *ones), (y, *others) = abreast(
-            lambda: _back(sides[0], graphs[0], of_one), lambda: _back(sides[1], graphs[1], of_other)
-        )
-        return None, x, y, *ones, *others
+        else:
+            graphs: tuple[Graph, Graph] = ctx.graphs
+            del ctx.graphs
+            one, other = abreast(
+                lambda: _back(sides[0], graphs[0], of_one), lambda: _back(sides[1], graphs[1], of_other)
+            )
+        return None, one[0], other[0], *one[1:], *other[1:]
 
 
 def _graph(side: nn.RNNBase, x: Tensor) -> Graph:

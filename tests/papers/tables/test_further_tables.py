@@ -30,7 +30,7 @@ TABLES = {
         "agreement.csv",
         {
             (name, encoder): (corpus, written)
-            for name, corpus in CORPORA.items()
+            for name, corpus in {**CORPORA, "AG News": "ag_news"}.items()
             for encoder, written in (("BiLSTM", "bilstm"), ("average", "average"))
         },
         ("corpus", "encoder"),

@@ -104,3 +104,14 @@ def test_an_architecture_survives_its_record():
     for encoder, attention, head in itertools.product(ENCODER_TEXTS, ("additive", "dot"), (None, "softmax")):
         made = architecture(encoder, attention, head)
         assert Architecture.from_record(made.to_record()) == made
+
+
+def test_states_of_one_number_have_a_hidden_layer_too():
+    network = ATTENTIONS.parse("additive").build(1, None)
+    keys = network.keys(torch.tensor([[[-1.0], [0.5], [2.0]]]))
+    with torch.no_grad():
+        weights = network.weigh(keys, torch.ones(1, 3, dtype=torch.bool))
+    assert keys.shape[-1] == 1
+    assert len(set(weights[0].tolist())) == 3
+    head = HEADS.parse("joint_tanh").build(1, 2, 1)
+    assert not torch.equal(*(head(torch.tensor([[x]]), torch.zeros(1, 1)) for x in (-1.0, 1.0)))

@@ -226,9 +226,10 @@ class AdditiveNetwork(EnergyNetwork):
     def __init__(self, size: int, query: int | None, normaliser: str = "softmax") -> None:
         super().__init__()
         self.normaliser = normaliser
-        self.keys = nn.Linear(size, size // 2)
-        self.of_query = None if query is None else nn.Linear(query, size // 2, bias=False)
-        self.vector = nn.Linear(size // 2, 1, bias=False)
+        hidden = max(1, size // 2)
+        self.keys = nn.Linear(size, hidden)
+        self.of_query = None if query is None else nn.Linear(query, hidden, bias=False)
+        self.vector = nn.Linear(hidden, 1, bias=False)
 
     def energies(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
         """From a hidden layer."""

@@ -186,9 +186,10 @@ class JointTanhNetwork(HeadNetwork):
 
     def __init__(self, size: int, classes: int, query: int) -> None:
         super().__init__()
-        self.of_context = nn.Linear(size, size // 2)
-        self.of_query = nn.Linear(query, size // 2)
-        self.linear = nn.Linear(size // 2, classes)
+        hidden = max(1, size // 2)
+        self.of_context = nn.Linear(size, hidden)
+        self.of_query = nn.Linear(query, hidden)
+        self.linear = nn.Linear(hidden, classes)
 
     def forward(self, context: Tensor, query: Tensor | None = None) -> Tensor:
         """A hidden layer of both."""

@@ -18,6 +18,7 @@ OF_ONE = {
     "CorpusRule.reason": "not run",
     "CorpusRule.without": "a model that a corpus cannot have",
     "MeasureRule.missing": "unavailable",
+    "MeasureRule.reason": "not run",
     "NameRule.apart": "a checkpoint, whose settings are its own",
     "NameRule.epochs": "a checkpoint's",
     "NameRule.reason": "not run",

@@ -245,6 +245,7 @@ def test_every_measure_can_be_computed_and_every_check_has_words():
         "kernel_shap",
         "lime(n_samples=20)",
         "smooth_grad(nt_samples=3)",
+        "information_bottleneck(steps=2, draws=2)",
         "deletion",
         "random",
     )

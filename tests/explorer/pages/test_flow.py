@@ -284,7 +284,7 @@ def test_claims_are_sorted_and_filtered_in_the_address(window: Callable[..., Any
     page = ready(window(), f"{site.address}/claims/serrano_smith_2019")
     page.get_by_role("button", name="Ours [95 %]").click()
     ours = page.locator("td[data-head='Ours [95 %]']").all_inner_texts()
-    numbers = [float(one.split()[0].replace("−", "-")) for one in ours if one[0] != "–"]
+    numbers = [float(one.split()[0].replace("−", "-").replace(",", "")) for one in ours if one[0] != "–"]
     assert numbers == sorted(numbers)
     page.locator("[data-filter=status]").select_option("differs")
     again = ready(window(), page.evaluate("location.href"))

@@ -122,7 +122,7 @@ def test_what_is_said_of_intervals_is_how_they_were_made(view: View) -> None:
     [
         ("jain_wallace_2019", "no narrower than Student’s t over seeds. None"),
         ("wiegreffe_pinter_2019", "over texts drawn again: each is of one seed"),
-        ("serrano_smith_2019", "(but 40 not widened to Student’s t over their seeds"),
+        ("serrano_smith_2019", "(but 36 not widened to Student’s t over their seeds"),
     ],
 )
 def test_the_committed_tables_say_how_their_intervals_were_made(name: str, said: str) -> None:

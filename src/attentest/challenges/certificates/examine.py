@@ -60,6 +60,8 @@ WORDS = {
     "fit": "adjusted R² of the fit to the sampled outputs",
     "exact": "share of instances with exact Shapley values",
     "standard_error": "standard error of the mean over noisy copies",
+    "probability_kept": "probability that the explained class keeps behind the bottleneck",
+    "nats": "information that passes the bottleneck, in nats",
     "loop_gap": "share of sampled instances with the same scores from a loop over their words, within 0.0001",
     "slope_gap": "share of sampled instances whose output rises along the gradient as it says, within 5 %",
     "repeat_gap": "share of sampled instances with the same scores, to the bit, when computed again with the same seed",

@@ -23,6 +23,22 @@ EXPLAINERS = {
     "lrp": "LRP",
     "leave_one_out": "leave one out",
 }
+#: Those that were asked about people's edits last.
+OTHERS = {
+    "attention_x_gradient": "attention × gradient",
+    "attention_x_value_norm": "attention × norm",
+    "state_evidence": "state evidence",
+    "state_erasure": "state erasure",
+    "gradient_state": "gradient × state",
+    "smooth_grad": "SmoothGrad",
+    "deep_lift": "DeepLIFT",
+    "deletion": "deletion",
+    "occlusion": "occlusion",
+    "lime": "LIME",
+    "kernel_shap": "KernelSHAP",
+    "information_bottleneck": "information bottleneck",
+    "diffmask": "DiffMask",
+}
 SIZES = ("0.01", "0.03", "0.1")
 #: The part of the table with the gradient's fragility, which has a study of its own.
 GRADIENT = "fragility of the gradient"
@@ -190,6 +206,41 @@ def of_edits_by_snli(table: Table) -> Iterator[tuple[str, list[Case]]]:
     yield (
         "… attention and leave one out point at the edited words",
         [(EXPLAINERS[e], points(table, BY_SNLI, e)) for e in ("attention", "leave_one_out")],
+    )
+
+
+def of_edits_by_others(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """People's edits, and the explainers that were asked last."""
+
+    def apart(explainers: str, at: str = "followed") -> tuple[float, float]:
+        return table.bounds("edits", "cad_imdb", explainers, at, "average_precision")
+
+    yield (
+        "Each of the other explainers points at the edited words of IMDB: above chance, and above first words",
+        [(name, points(table, "cad_imdb", e)) for e, name in OTHERS.items()],
+    )
+    yield (
+        "… and finds them better where the prediction followed than where it did not",
+        [(name, above(apart(f"{e} − {e}", "followed − not followed"))) for e, name in OTHERS.items()],
+    )
+    yield (
+        "On IMDB, LRP finds them better than each of the others",
+        [(f"beside {name}", above(apart(f"lrp − {e}"))) for e, name in OTHERS.items()],
+    )
+    yield (
+        "On IMDB, LIME and KernelSHAP find them better than leave one out",
+        [(OTHERS[e], above(apart(f"{e} − leave_one_out"))) for e in ("lime", "kernel_shap")],
+    )
+    yield (
+        "Trained on SNLI, deletion, occlusion, LIME and KernelSHAP point at the edited words",
+        [(OTHERS[e], points(table, BY_SNLI, e)) for e in ("deletion", "occlusion", "lime", "kernel_shap")],
+    )
+    yield (
+        "… attention × norm and DiffMask do not",
+        [
+            (OTHERS[e], "missed" if points(table, BY_SNLI, e) == "met" else "met")
+            for e in ("attention_x_value_norm", "diffmask")
+        ],
     )
 
 

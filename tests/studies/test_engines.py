@@ -152,7 +152,7 @@ def test_a_killed_driver_leaves_no_process_and_the_study_resumes(tmp_path, expec
             killed.stdout.readline()
         time.sleep(delay)
         killed.kill()
-    assert gone_within(killed.pid, 5), processes_in_session(killed.pid)
+    assert gone_within(killed.pid, 20), processes_in_session(killed.pid)
     heard_from(InProcess(), jobs_in(tmp_path, 6))
     assert {n: d for n, d in files_below(tmp_path).items() if n != "driver.py"} == expected
 
@@ -165,7 +165,7 @@ def test_ctrl_c_stops_the_workers_and_reaches_the_caller_alone(tmp_path):
         began = time.monotonic()
         os.killpg(interrupted.pid, signal.SIGINT)  # as a terminal does: to the driver and its workers alike
         _, said = interrupted.communicate(timeout=20)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 19
     assert interrupted.returncode == -signal.SIGINT
     assert said.count("Traceback") == said.count("KeyboardInterrupt") == 1
     assert gone_within(interrupted.pid, 5), processes_in_session(interrupted.pid)

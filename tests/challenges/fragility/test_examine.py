@@ -7,18 +7,23 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 from tests.conftest import classifier, made_up_split, whole
+from tests.support.pretrained import tiny, tokenizer_of
 
 from attentest.challenges.challenge import Examination
 from attentest.challenges.fragility.examine import Fragility
 from attentest.challenges.fragility.figures import overlap_curves
 from attentest.challenges.fragility.presentation import fragility_line
 from attentest.challenges.fragility.search import Search, random_signs, sizes_of, top_of
-from attentest.errors import InputError
+from attentest.data.vocabulary import Vocabulary
+from attentest.errors import InputError, NotApplicable
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.gradient.traced import traced
 from attentest.models.architecture import Architecture
+from attentest.models.huggingface.building import build_pretrained
 from attentest.models.parts.encoders import ENCODERS
 from attentest.presentation.presentation import Results
+from attentest.runs.applicable import applicable
+from attentest.runs.questions import Usual
 from attentest.store.findings import Findings
 from attentest.store.summary import estimate
 
@@ -149,10 +154,22 @@ def test_the_top_is_chosen_among_real_tokens():
     assert top_of(scores, mask, 2).tolist() == [[False, False, True, True, False]]
 
 
+@pytest.mark.parametrize("explainer", ["lrp", "deep_lift"])
+def test_what_follows_a_network_layer_by_layer_is_refused_where_it_cannot(explainer):
+    tokenizer, split = tokenizer_of(), made_up_split(4)
+    transformer = build_pretrained(tiny("bert", size=len(tokenizer)), tokenizer, Vocabulary.from_split(split))
+    challenge = Fragility(("attention", explainer))
+    with pytest.raises(NotApplicable, match=f"'fragility': '{explainer}' does not apply: .* can be replayed layer by"):
+        applicable([challenge], Usual(), transformer, has_rationale=False)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"explainers": ("lrp",)}, "no gradient to follow"),
+        (
+            {"explainers": ("lime",)},
+            "'lime' has no gradient to follow here. Name some of attention, .*smooth_grad, .*lrp",
+        ),
         ({"ball": "square"}, "ball='square' must be one of max, length"),
         ({"objective": "all"}, "objective='all' must be one of top, centre"),
         ({"sizes": (0.0,)}, "must lie above 0"),

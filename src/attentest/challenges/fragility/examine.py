@@ -32,19 +32,21 @@ class Fragility(Challenge):
     The words stay what they are; each number of their embeddings is moved by at most a share (`sizes`) of the text's
     root mean square. *Searched* changes follow the gradient of what is asked (`objective`), step by step within that
     ball; of all steps at which the prediction stayed, the one counts where the scores moved most. *Random* ones move
-    every number by all of the share, up or down. Both are put to attention and to gradient methods alike: those whose
-    scores are a differentiable function of the embeddings. The prediction stays where its class does and its
-    probabilities move by at most `output_change`. Scores are compared without their signs: Spearman's ρ, and the
-    overlap of the top tokens. With attention held fixed (`path='detached'`) the search follows what is left of the
-    gradient. A moved embedding is the embedding of no word, so this says how steady a method is near a text, not that
-    a text exists on which it misleads. It tests explainers, not the verdict.
+    every number by all of the share, up or down. Both are put to all methods alike whose scores are a differentiable
+    function of the embeddings: attention, gradients, SmoothGrad with its noise held, and, of models that can be
+    replayed, LRP and DeepLIFT. What erases or draws words has no gradient to follow. The prediction stays where its
+    class does and its probabilities move by at most `output_change`. Scores are compared without their signs:
+    Spearman's ρ, and the overlap of the top tokens. Where a gradient is taken with attention held fixed
+    (`path='detached'`), the search follows what is left of its own slope. A moved embedding is the embedding of no
+    word, so this says how steady a method is near a text, not that a text exists on which it misleads. It tests
+    explainers, not the verdict.
     """
 
     name: ClassVar[str] = "fragility"
     question: ClassVar[str] = "Do changes too small for the prediction move the explanation?"
     reference: ClassVar[str] = "Ghorbani et al. 2019"
     of_classifiers: ClassVar[bool] = True
-    explainers: Annotated[tuple[str, ...], "Attention and gradient methods whose scores are moved.", Several()] = (
+    explainers: Annotated[tuple[str, ...], "Methods whose scores are moved.", Several()] = (
         "attention",
         "gradient",
         "gradient_norm",
@@ -71,10 +73,10 @@ class Fragility(Challenge):
             if not 0 < size <= 10:
                 raise InputError(f"fragility: sizes={self.sizes} must lie above 0, up to 10.")
         for explainer in self.explainers:
-            if not traceable(EXPLAINERS.parse(explainer)):
+            if not traceable(type(EXPLAINERS.parse(explainer))):
                 raise InputError(
-                    f"fragility: explainer {explainer!r} has no gradient to follow. Name attention, gradient, "
-                    "gradient_norm, gradient_x_input or integrated_gradients."
+                    f"fragility: explainer {explainer!r} has no gradient to follow here. Name some of "
+                    f"{', '.join(name for name, kind in EXPLAINERS.items() if traceable(kind))}."
                 )
 
     @property

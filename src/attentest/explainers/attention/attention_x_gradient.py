@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
@@ -14,7 +14,7 @@ from attentest.explainers.explainer import Attribution, Explainer, margin
 from attentest.explainers.gradient.slopes import target_of
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["AttentionXGradient"]
+__all__ = ["AttentionXGradient", "times_slope"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,15 @@ class AttentionXGradient(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """Through the rereading, so nothing is encoded again."""
-        with torch.enable_grad():
-            weights = reading.weights.detach().requires_grad_()
-            logits = reading.reread(weights[:, None])[:, 0]
-            (slope,) = torch.autograd.grad(margin(logits, target_of(reading, target)).sum(), weights)
-        return Attribution((weights * slope).detach() * reading.mask)
+        wanted = target_of(reading, target)
+        return Attribution(times_slope(reading, reading.weights.detach().requires_grad_(), wanted).detach())
+
+
+def times_slope(
+    reading: Reading, weights: Float[Tensor, "batch token"], target: Int[Tensor, " batch"], *, again: bool = False
+) -> Float[Tensor, "batch token"]:
+    """The weights, which ask for gradients, times the slope of the margin at them; ``again``: it has slopes too."""
+    with torch.enable_grad():
+        logits = reading.reread(weights[:, None])[:, 0]
+        (slope,) = torch.autograd.grad(margin(logits, target).sum(), weights, create_graph=again)
+        return weights * slope * reading.mask

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["AttentionXValueNorm"]
+__all__ = ["AttentionXValueNorm", "lengths"]
 
 
 @dataclass(frozen=True)
@@ -33,4 +33,10 @@ class AttentionXValueNorm(Explainer):
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """From weights and states as they were read."""
-        return Attribution((reading.weights * reading.states.norm(dim=-1)).detach() * reading.mask)
+        return Attribution(lengths(reading).detach())
+
+
+def lengths(reading: Reading) -> Float[Tensor, "batch token"]:
+    """How long each weighed state is."""
+    norms: Tensor = reading.states.norm(dim=-1)
+    return reading.weights * norms * reading.mask

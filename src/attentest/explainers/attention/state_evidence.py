@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.data.batches import Batch
@@ -14,7 +14,7 @@ from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.perturbation.state_erasure import erasure_effect
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["StateEvidence"]
+__all__ = ["StateEvidence", "evidence"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,12 @@ class StateEvidence(Explainer):
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
-        """The erasure effect under uniform weights."""
-        mask = reading.mask
-        lengths = mask.sum(-1, keepdim=True).clamp(min=1)
-        return Attribution(erasure_effect(reading, mask.double() / lengths, mask))
+        """As it was read."""
+        return Attribution(evidence(reading))
+
+
+def evidence(reading: Reading) -> Float[Tensor, "batch token"]:
+    """The erasure effect under uniform weights."""
+    mask = reading.mask
+    lengths = mask.sum(-1, keepdim=True).clamp(min=1)
+    return erasure_effect(reading, mask.double() / lengths, mask)

@@ -22,7 +22,7 @@ from attentest.models.subject import Reading, Subject
 from attentest.parameters import SEEDS, Within
 from attentest.registry import Registry
 
-__all__ = ["SmoothGrad"]
+__all__ = ["SmoothGrad", "noise"]
 
 SMOOTHED: Registry[GradientNorm | GradientXInput] = Registry(
     "smoothed explainer", {"gradient_norm": GradientNorm, "gradient_x_input": GradientXInput}
@@ -63,15 +63,20 @@ class SmoothGrad(Explainer):
 
     def has_sign(self) -> bool:
         """As what is averaged."""
-        return SMOOTHED.parse(self.of).has_sign()
+        return self.smoothed.has_sign()
+
+    @property
+    def smoothed(self) -> GradientNorm | GradientXInput:
+        """What is averaged."""
+        return SMOOTHED.parse(self.of)
 
     def explain(
         self, subject: Subject, batch: Batch, reading: Reading, target: Int[Tensor, " batch"] | None = None
     ) -> Attribution:
         """As many copies at a time as memory holds."""
-        method, wanted = SMOOTHED.parse(self.of), target_of(reading, target)
+        method, wanted = self.smoothed, target_of(reading, target)
         embeddings = subject.embed(batch).detach()
-        spread = self._spread(embeddings, batch.mask)
+        spread = self.spread(embeddings, batch.mask)
         texts = torch.arange(len(batch), device=batch.mask.device)
 
         def some(part: slice) -> tuple[Tensor, Tensor]:
@@ -93,7 +98,7 @@ class SmoothGrad(Explainer):
         error = (variance.sqrt() * batch.mask).amax(-1)
         return Attribution(mean.to(embeddings.dtype) * batch.mask, {"standard_error": error})
 
-    def _spread(self, embeddings: Tensor, mask: Tensor) -> Float[Tensor, "batch 1 1"]:
+    def spread(self, embeddings: Tensor, mask: Tensor) -> Float[Tensor, "batch 1 1"]:
         """The noise's standard deviation: absolute, or a share of the range of the text's embeddings."""
         real = mask[..., None]
         if not self.relative:

@@ -11,10 +11,16 @@ from torch import Tensor
 
 from attentest.data.batches import Batch
 from attentest.explainers.attention.attention import AttentionWeights
+from attentest.explainers.attention.attention_x_gradient import AttentionXGradient, times_slope
+from attentest.explainers.attention.attention_x_value_norm import AttentionXValueNorm, lengths
+from attentest.explainers.attention.state_evidence import StateEvidence, evidence
 from attentest.explainers.explainer import Explainer, margin
-from attentest.explainers.gradient.gradient import OfSlope
+from attentest.explainers.gradient.gradient import GradientState, OfSlope
 from attentest.explainers.gradient.integrated_gradients import IntegratedGradients
 from attentest.explainers.gradient.quadrature import quadrature
+from attentest.explainers.gradient.smooth_grad import SmoothGrad, noise
+from attentest.explainers.relevance.lrp import Replaying
+from attentest.models.networks.held import holding
 from attentest.models.subject import Reading, Subject
 
 __all__ = ["Traced", "traceable", "traced"]
@@ -39,15 +45,39 @@ def traced(
     raise TypeError(f"{method.name} is no differentiable function of the embeddings here")
 
 
-def traceable(method: Explainer) -> bool:
+def traceable(kind: type[Explainer]) -> bool:
     """Whether there is such a function."""
-    return traced.dispatch(type(method)) is not traced.dispatch(object)
+    return traced.dispatch(kind) is not traced.dispatch(object)
 
 
 @traced.register
 def _(method: AttentionWeights, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
     reading = subject.read(batch, embeddings=embeddings)
-    return Traced(reading.weights, reading.logits)
+    return Traced(method.scores(subject, batch, reading, target), reading.logits)
+
+
+@traced.register
+def _(method: AttentionXValueNorm, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
+    reading = subject.read(batch, embeddings=embeddings)
+    return Traced(lengths(reading), reading.logits)
+
+
+@traced.register
+def _(method: AttentionXGradient, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
+    reading = subject.read(batch, embeddings=embeddings)
+    return Traced(times_slope(reading, reading.weights, target, again=True), reading.logits)
+
+
+@traced.register
+def _(method: StateEvidence, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
+    reading = subject.read(batch, embeddings=embeddings)
+    return Traced(evidence(reading), reading.logits)
+
+
+@traced.register
+def _(method: GradientState, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
+    reading, slope = _slope(subject, batch, embeddings, target, "states", detached=method.path == "detached")
+    return Traced((slope * reading.states).sum(-1).abs() * reading.mask, reading.logits)
 
 
 @traced.register
@@ -61,17 +91,47 @@ def _(method: IntegratedGradients, subject: Subject, batch: Batch, embeddings: T
     """With n_steps and no more: where they miss the difference, nothing is added."""
     absent = subject.baseline(method.baselines).to(embeddings)
     start = torch.where(batch.mask[..., None], absent, embeddings)
-    held, total = method.path == "detached", torch.zeros_like(embeddings)
-    for at, weight in zip(*quadrature(method.method, method.n_steps), strict=True):
-        point = start + at * (embeddings - start)
-        total = total + weight * _slope(subject, batch, point, target, detached=held)[1]
-    reading = subject.read(batch, embeddings=embeddings)
+    reading, total = subject.read(batch, embeddings=embeddings), torch.zeros_like(embeddings)
+    with holding(again=True) as held:
+        for at, weight in zip(*quadrature(method.method, method.n_steps), strict=True):
+            point = start + at * (embeddings - start)
+            there = subject.read(batch, embeddings=point)
+            weights = held(reading.weights)[:, None]
+            logits = there.reread(weights)[:, 0] if method.path == "detached" else there.logits
+            total = total + weight * _slope_of(logits, point, target)
     return Traced(reading.pooled((total * (embeddings - start)).sum(-1) * batch.mask), reading.logits)
 
 
+@traced.register
+def _(method: SmoothGrad, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
+    """The spread moves with the embeddings, the noise stays."""
+    of, spread, total = method.smoothed, method.spread(embeddings, batch.mask), embeddings.new_zeros(batch.mask.shape)
+    for sample in range(method.nt_samples):
+        noisy = embeddings + spread * noise(batch.keys, batch.mask, embeddings, method.seed, sample)
+        slope = _slope(subject, batch, noisy, target, detached=of.path == "detached")[1]
+        total = total + of.of_slope(slope, noisy) / method.nt_samples
+    reading = subject.read(batch, embeddings=embeddings)
+    return Traced(reading.pooled(total * batch.mask), reading.logits)
+
+
+@traced.register
+def _(method: Replaying, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
+    reading = subject.read(batch, embeddings=embeddings)
+    return Traced(
+        reading.pooled(method.replayed(subject, batch, embeddings, target, again=True)["scores"]), reading.logits
+    )
+
+
 def _slope(
-    subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor, *, detached: bool
-) -> tuple[Reading, Float[Tensor, "batch position embedding"]]:
+    subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor, at: str = "embeddings", *, detached: bool
+) -> tuple[Reading, Float[Tensor, "batch place number"]]:
+    """The reading, and the slope of the margin at its embeddings, or at its states."""
     reading = subject.read(batch, embeddings=embeddings, detach_attention=detached)
-    (slope,) = torch.autograd.grad(margin(reading.logits, target).sum(), embeddings, create_graph=True)
-    return reading, slope
+    place = embeddings if at == "embeddings" else reading.states
+    return reading, _slope_of(reading.logits, place, target)
+
+
+def _slope_of(logits: Tensor, place: Tensor, target: Tensor) -> Float[Tensor, "batch place number"]:
+    """With a graph of its own."""
+    (slope,) = torch.autograd.grad(margin(logits, target).sum(), place, create_graph=True)
+    return slope

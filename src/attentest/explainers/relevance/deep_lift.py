@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ from attentest.explainers.gradient.slopes import (
 )
 from attentest.explainers.relevance.lrp import INSTEAD, Replaying, joined, texts_at_once
 from attentest.models.capabilities import Replayable, required
+from attentest.models.networks.held import holding
 from attentest.models.networks.signals import Difference, log_sum_exp
 from attentest.models.subject import Reading, Subject
 
@@ -67,20 +69,27 @@ class DeepLift(Replaying):
         return joined(in_slices(explained, len(batch), texts_at_once(subject, batch)))
 
     def _explain(self, subject: Subject, batch: Batch, logits: Tensor, weights: Tensor, target: Tensor) -> Attribution:
-        given, nothing = subject.embed(batch).detach(), subject.baseline(self.baselines).detach()
-        absent = torch.where(batch.mask[..., None], nothing, given)
-        held = self.path == "detached"
-        with differentiable(subject):
-            difference = (given.double() - absent.double()).requires_grad_()
-            replaying = required(Replayable, subject, self.name, INSTEAD)
-            replayed = replaying.replay(batch, Difference(absent.double(), difference, held))
-            rivals = torch.ones_like(replayed.reference, dtype=torch.bool).scatter(-1, target[:, None], False)
-            wanted = replayed.difference.gather(-1, target[:, None])[:, 0]
-            output = wanted - log_sum_exp(replayed, rivals)
-            (multipliers,) = torch.autograd.grad(output.sum(), difference, materialize_grads=True)
-        scores = (multipliers * difference.detach()).sum(-1) * batch.mask
+        found = self.replayed(subject, batch, subject.embed(batch).detach().requires_grad_(), target)
         with torch.no_grad():
-            without = subject.read(batch, embeddings=absent)
-            absent_logits = without.reread(weights[:, None])[:, 0] if held else without.logits
+            without = subject.read(batch, embeddings=found["absent"])
+            absent_logits = without.reread(weights[:, None])[:, 0] if self.path == "detached" else without.logits
         delta = margin(logits.detach().double(), target) - margin(absent_logits.double(), target)
+        scores = found["scores"]
         return Attribution(scores, {"delta": delta, "summation_gap": (scores.sum(-1) - delta).abs()})
+
+    def replayed(
+        self, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor, *, again: bool = False
+    ) -> Mapping[str, Tensor]:
+        """With the embeddings of the text without words."""
+        nothing = subject.baseline(self.baselines).detach()
+        with differentiable(subject), holding(again=again) as held:
+            absent = torch.where(batch.mask[..., None], nothing, held(embeddings))
+            difference = embeddings.double() - absent.double()
+            replaying = required(Replayable, subject, self.name, INSTEAD)
+            signal = replaying.replay(batch, Difference(absent.double(), difference, self.path == "detached", held))
+            rivals = torch.ones_like(signal.reference, dtype=torch.bool).scatter(-1, target[:, None], False)
+            wanted = signal.difference.gather(-1, target[:, None])[:, 0]
+            output = wanted - log_sum_exp(signal, rivals)
+            (multipliers,) = torch.autograd.grad(output.sum(), difference, create_graph=again, materialize_grads=True)
+            scores = (multipliers * held(difference)).sum(-1) * batch.mask
+        return {"scores": scores, "absent": absent}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -16,6 +17,7 @@ from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.explainer import Attribution, Explainer
 from attentest.explainers.gradient.slopes import differentiable, target_of
 from attentest.models.capabilities import Replayable, required
+from attentest.models.networks.held import holding
 from attentest.models.networks.signals import Absorber, Relevance
 from attentest.models.subject import Reading, Subject
 from attentest.parameters import Within
@@ -24,12 +26,29 @@ __all__ = ["INSTEAD", "LRP", "Replaying", "joined", "texts_at_once"]
 
 #: What serves where a model cannot be replayed.
 INSTEAD = "Use gradient_x_input or integrated_gradients."
+#: What keeps a part of the relevance from the words.
+KEEPERS = ("symbols", "bias", "epsilon")
 
 
 class Replaying(Explainer, ABC):
     """A method that follows the network layer by layer."""
 
     needs: ClassVar[tuple[type, ...]] = (Replayable,)
+
+    @abstractmethod
+    def replayed(
+        self,
+        subject: Subject,
+        batch: Batch,
+        embeddings: Float[Tensor, "batch position embedding"],
+        target: Int[Tensor, " batch"],
+        *,
+        again: bool = False,
+    ) -> Mapping[str, Tensor]:
+        """The ``scores`` at these embeddings, which ask for gradients, and what else is handed out.
+
+        ``again``: they have slopes at the embeddings themselves.
+        """
 
 
 @dataclass(frozen=True)
@@ -82,26 +101,32 @@ class LRP(Replaying):
         return joined(parts)
 
     def _explain(self, subject: Subject, batch: Batch, logits: Tensor, target: Tensor) -> Attribution:
-        with differentiable(subject):
-            embeddings = subject.embed(batch).detach().double().requires_grad_()
-            bias, stabiliser = (embeddings.new_ones(len(batch)).requires_grad_() for _ in range(2))
+        found = self.replayed(subject, batch, subject.embed(batch).detach().requires_grad_(), target)
+        scores, output, kept = found["scores"], found["output"], [found[name] for name in KEEPERS]
+        read = contrast(logits.double(), logits.double(), target)
+        certificate = {name: found[name] / output for name in KEEPERS}
+        certificate["conservation_gap"] = (sum(kept, scores.sum(-1)) - read).abs()
+        return Attribution(scores, certificate)
+
+    def replayed(
+        self, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor, *, again: bool = False
+    ) -> Mapping[str, Tensor]:
+        """With the output and the relevance of all that is no word."""
+        with differentiable(subject), holding(again=again) as held:
+            given = embeddings.double()
+            bias, stabiliser = (given.new_ones(len(batch)).requires_grad_() for _ in range(2))
             absorber = Absorber(self.epsilon, self.bias == "absorbs", bias, stabiliser)
             replaying = required(Replayable, subject, self.name, INSTEAD)
-            replayed = replaying.replay(batch, Relevance(embeddings, absorber)).replayed
-            output = contrast(replayed, replayed.detach(), target)
-            leaves = (embeddings, bias, stabiliser)
-            gradients = torch.autograd.grad(output.sum(), leaves, materialize_grads=True)
-        output, relevance = output.detach(), (gradients[0] * embeddings.detach()).sum(-1)
-        scores = torch.where(batch.mask, relevance, 0.0)
-        symbols = relevance.sum(-1) - scores.sum(-1)
-        read = contrast(logits.double(), logits.double(), target)
-        certificate = {
-            "bias": gradients[1] / output,
-            "epsilon": gradients[2] / output,
-            "symbols": symbols / output,
-            "conservation_gap": (scores.sum(-1) + symbols + gradients[1] + gradients[2] - read).abs(),
-        }
-        return Attribution(scores, certificate)
+            signal = replaying.replay(batch, Relevance(given, absorber, held))
+            output = contrast(signal.replayed, signal.value, target)
+            gradients = torch.autograd.grad(
+                output.sum(), (given, bias, stabiliser), create_graph=again, materialize_grads=True
+            )
+            relevance = (gradients[0] * held(given)).sum(-1)
+            scores = torch.where(batch.mask, relevance, 0.0)
+            symbols = relevance.sum(-1) - scores.sum(-1)
+        kept = dict(zip(KEEPERS, (symbols, *gradients[1:]), strict=True))
+        return {"scores": scores, "output": held(output)} | kept
 
 
 def contrast(

@@ -222,8 +222,9 @@ class Classifier(EmbeddedNetwork, Attends, Replayable):
         The query is held at its value. A conditional one, and a text's own summary, depend on this text too, so that
         deep_lift misses the way through it, and its certificate says how much that is.
         """
-        with torch.no_grad():
-            queries = self.queries_of(batch)
+        read = embeddings.value
+        with torch.set_grad_enabled(read.requires_grad):
+            queries = self.queries_of(batch, read.to(next(self.parameters()).dtype))
         asked = queries.attention
         wanted = asked if asked is None or self.attention.asks_the_instance else asked.double()
         states = (

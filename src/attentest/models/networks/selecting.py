@@ -174,7 +174,7 @@ class Selecting(EmbeddedNetwork, Selects, Replayable):
 
     def replay(self, batch: Batch, embeddings: AnySignal) -> AnySignal:
         """The predictor's; the selection is held."""
-        kept = Kept.of(batch, self._chosen(batch, self.embed(batch)))
+        kept = Kept.of(batch, self._chosen(batch, embeddings.value.to(next(self.parameters()).dtype)))
         states = copy.deepcopy(self.encoder).double().replay(embeddings.map(kept.shortened), kept.lengths)
         weights = copy.deepcopy(self.attention).double().replay(states, kept.mask, self._asked(batch))
         context = states.gated(weights, lambda a, h: (a[:, None] @ h)[:, 0]).settled()

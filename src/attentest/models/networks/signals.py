@@ -17,6 +17,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from attentest.models.networks.held import Held
+
 __all__ = ["Absorber", "AnySignal", "Difference", "Relevance", "Signal", "log_sum_exp"]
 
 S = TypeVar("S", bound="Signal")
@@ -31,6 +33,11 @@ POINTS = 16
 
 class Signal(ABC):
     """An activation on its way through a replayed network; the first axis is the batch."""
+
+    @property
+    @abstractmethod
+    def value(self) -> Tensor:
+        """What the network itself has here, held: what is made of it takes nothing that is handed back."""
 
     @abstractmethod
     def apart(self: S, split: Callable[[Tensor], Sequence[Tensor]]) -> list[S]:
@@ -107,6 +114,12 @@ class Relevance(Signal):
 
     replayed: Tensor
     absorber: Absorber
+    held: Held = Tensor.detach
+
+    @property
+    def value(self) -> Tensor:
+        """The replay has the network's values."""
+        return self.held(self.replayed)
 
     def apart(self: R, split: Callable[[Tensor], Sequence[Tensor]]) -> list[R]:
         """Of the value."""
@@ -123,7 +136,7 @@ class Relevance(Signal):
 
     def settled(self: R, bias: Tensor | None = None) -> R:
         """The ε-rule."""
-        absorber, value = self.absorber, self.replayed.detach()
+        absorber, value = self.absorber, self.value
         total = value if bias is None else value + bias
         shared = total if absorber.bias_absorbs else value
         stabiliser = absorber.epsilon * torch.where(shared >= 0, 1.0, -1.0).to(value.dtype)
@@ -134,25 +147,26 @@ class Relevance(Signal):
 
     def activated(self: R, function: Callable[[Tensor], Tensor]) -> R:
         """f(z)/z, held fixed, times z."""
-        value = self.replayed.detach()
-        ratio = torch.where(value == 0, 0.0, function(value) / value)
+        value = self.value
+        divisor = torch.where(value == 0, 1.0, value)  # a slope of 0/0 would be no number
+        ratio = torch.where(value == 0, 0.0, function(value) / divisor)
         return replace(self, replayed=ratio * self.replayed)
 
     def gate(self: R, bias: Tensor, function: Callable[[Tensor], Tensor]) -> R:
         """A number: gates get no relevance."""
-        return replace(self, replayed=function(self.replayed.detach() + bias))
+        return replace(self, replayed=function(self.value + bias))
 
     def softmax(self: R, mask: Bool[Tensor, "batch token"]) -> R:
         """Numbers: attention weights get no relevance."""
-        return replace(self, replayed=_softmax(self.replayed.detach(), mask))
+        return replace(self, replayed=_softmax(self.value, mask))
 
     def weights(self: R, mask: Bool[Tensor, "batch token"], function: Callable[[Tensor], Tensor]) -> R:
         """Numbers: attention weights get no relevance."""
-        return replace(self, replayed=function(self.replayed.detach()))
+        return replace(self, replayed=function(self.value))
 
     def gated(self: R, gate: R, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> R:
         """Signal take all."""
-        return replace(self, replayed=times(gate.replayed.detach(), self.replayed))
+        return replace(self, replayed=times(gate.value, self.replayed))
 
 
 @dataclass(frozen=True)
@@ -169,6 +183,17 @@ class Difference(Signal):
     difference: Tensor
     #: Attention stays what it is for the input, in the reference too.
     attention_held: bool = False
+    held: Held = Tensor.detach
+
+    @property
+    def value(self) -> Tensor:
+        """Reference and difference together."""
+        return self.reference + self.change
+
+    @property
+    def change(self) -> Tensor:
+        """The difference, held."""
+        return self.held(self.difference)
 
     def apart(self: D, split: Callable[[Tensor], Sequence[Tensor]]) -> list[D]:
         """Of reference and difference alike."""
@@ -193,9 +218,9 @@ class Difference(Signal):
 
     def activated(self: D, function: Callable[[Tensor], Tensor]) -> D:
         """The rescale rule; where nothing changes, the slope."""
-        before, change = self.reference, self.difference.detach()
+        before, change = self.reference, self.change
         start, end, narrow = function(before), function(before + change), change.abs() < NARROW
-        slope = (end - start) / change
+        slope = (end - start) / torch.where(narrow, 1.0, change)
         if narrow.any():
             middle = before + change / 2
             near = (function(middle + WIDTH / 2) - function(middle - WIDTH / 2)) / WIDTH
@@ -209,9 +234,9 @@ class Difference(Signal):
     def softmax(self: D, mask: Bool[Tensor, "batch token"]) -> D:
         """exp(e − log Σ exp e), each step rescaled."""
         if self.attention_held:
-            weights = _softmax(self.reference + self.difference.detach(), mask)
+            weights = _softmax(self.value, mask)
             return replace(self, reference=weights, difference=torch.zeros_like(weights))
-        before, after = self.reference, self.reference + self.difference.detach()
+        before, after = self.reference, self.value
         real = mask | ~mask.any(-1, keepdim=True)  # where there is no token, any finite numbers will do
         sums = [e.masked_fill(~real, -torch.inf).logsumexp(-1, keepdim=True) for e in (before, after)]
         slope = log_mean(before - sums[0], after - sums[1]).exp()
@@ -222,15 +247,18 @@ class Difference(Signal):
     def weights(self: D, mask: Bool[Tensor, "batch token"], function: Callable[[Tensor], Tensor]) -> D:
         """What each energy's change has to do with that of each weight: the mean slope between the two."""
         if self.attention_held:
-            weights = function(self.reference + self.difference.detach())
+            weights = function(self.value)
             return replace(self, reference=weights, difference=torch.zeros_like(weights))
-        change: Tensor = _MeanSlope.apply(self.difference, self.reference, mask, function)  # type: ignore[no-untyped-call]
-        return replace(self, reference=function(self.reference), difference=change)
+        before, change = function(self.reference), self.change
+        whole = function(self.reference + change) - before
+        # Nothing is added but the way on which the change of the weights is handed back.
+        way: Tensor = _MeanSlope.apply(self.difference - change, self.reference, change, whole, mask, function)  # type: ignore[no-untyped-call]
+        return replace(self, reference=before, difference=whole + way)
 
     def gated(self: D, gate: D, times: Callable[[Tensor, Tensor], Tensor] = torch.mul) -> D:
         """Each factor's difference times the other's mean."""
-        mean_gate = gate.reference + gate.difference.detach() / 2
-        mean_signal = self.reference + self.difference.detach() / 2
+        mean_gate = gate.reference + gate.change / 2
+        mean_signal = self.reference + self.change / 2
         return replace(
             self,
             reference=times(gate.reference, self.reference),
@@ -239,35 +267,38 @@ class Difference(Signal):
 
 
 class _MeanSlope(torch.autograd.Function):
-    """f(reference + difference) − f(reference), as a linear map of the difference that has this value."""
+    """The linear map that takes the change of the energies to that of their function, of nothing: zero."""
 
     @staticmethod
-    def forward(ctx: Any, difference: Tensor, reference: Tensor, mask: Tensor, function: Any) -> Tensor:
-        """The change itself."""
-        change: Tensor = function(reference + difference) - function(reference)
-        ctx.save_for_backward(difference, reference, mask, change)
+    def forward(
+        ctx: Any, nothing: Tensor, reference: Tensor, change: Tensor, whole: Tensor, mask: Tensor, function: Any
+    ) -> Tensor:
+        """Zero."""
+        ctx.save_for_backward(reference, change, whole, mask)
         ctx.function = function
-        return change
+        return torch.zeros_like(whole)
 
     @staticmethod
     def backward(ctx: Any, *given: Tensor) -> tuple[Tensor | None, ...]:
-        """The mean slope, plus the smallest matrix that makes it exact along the difference."""
-        difference, reference, mask, change = ctx.saved_tensors
-        slope = torch.zeros_like(difference)
+        """The mean slope, plus the smallest matrix that makes it exact along the change."""
+        reference, change, whole, mask = ctx.saved_tensors
+        again, slope = torch.is_grad_enabled(), torch.zeros_like(change)
         for point in range(POINTS):
             with torch.enable_grad():
-                at = (reference + (point + 0.5) / POINTS * difference).requires_grad_()
-                slope += torch.autograd.grad(ctx.function(at), at, given)[0] / POINTS
-        inside = torch.where(mask, difference, 0.0)
+                at = reference + (point + 0.5) / POINTS * change
+                at = at if at.requires_grad else at.requires_grad_()
+                there = torch.autograd.grad(ctx.function(at), at, given, create_graph=again)[0]
+            slope = slope + there / POINTS
+        inside = torch.where(mask, change, 0.0)
         length = inside.square().sum(-1, keepdim=True)
-        missing = (given[0] * change).sum(-1, keepdim=True) - (slope * difference).sum(-1, keepdim=True)
+        missing = (given[0] * whole).sum(-1, keepdim=True) - (slope * change).sum(-1, keepdim=True)
         share = torch.where(length > 0, missing / torch.where(length > 0, length, 1.0), 0.0)
-        return slope + share * inside, None, None, None
+        return slope + share * inside, None, None, None, None, None
 
 
 def log_sum_exp(signal: Difference, mask: Bool[Tensor, "batch last"]) -> Float[Tensor, " batch"]:
     """The difference of log Σ exp over the last axis inside the mask, exp and log rescaled: Σ w_k Δz_k."""
-    before, after = signal.reference, signal.reference + signal.difference.detach()
+    before, after = signal.reference, signal.value
     sums = [z.masked_fill(~mask, -torch.inf).logsumexp(-1, keepdim=True) for z in (before, after)]
     weights = (log_mean(before, after) - log_mean(*sums)).exp()
     return (torch.where(mask, weights, 0.0) * signal.difference).sum(-1)

@@ -247,7 +247,7 @@ class AdditiveNetwork(EnergyNetwork):
         """A hidden layer, a vector, a softmax; to the hidden layer a query is one bias more."""
         weight, bias = self.keys.weight.detach(), self.keys.bias.detach()
         if self.of_query is not None and query is not None:
-            bias = bias + self.of_query(query).detach()[:, None]
+            bias = bias + self.of_query(query)[:, None]
         layer = states.map(lambda h: h @ weight.T).settled(bias)
         energies = layer.activated(torch.tanh).linear(self.vector)
         return self.replayed_weights(energies.map(lambda e: e[..., 0]), mask)

@@ -175,7 +175,7 @@ class JointNetwork(HeadNetwork):
     def replay(self, context: AnySignal, query: Tensor | None = None) -> AnySignal:
         """The same, what the query adds being a bias."""
         weight, bias = self.linear.weight.detach(), self.linear.bias.detach()
-        given = bias if query is None else bias + self.of_query(query).detach()
+        given = bias if query is None else bias + self.of_query(query)
         return context.map(lambda c: c @ weight.T).settled(given)
 
 
@@ -200,5 +200,5 @@ class JointTanhNetwork(HeadNetwork):
     def replay(self, context: AnySignal, query: Tensor | None = None) -> AnySignal:
         """The same, what the query adds being a bias."""
         weight, bias = self.of_context.weight.detach(), self.of_context.bias.detach()
-        given = bias if query is None else bias + self.of_query(query).detach()
+        given = bias if query is None else bias + self.of_query(query)
         return context.map(lambda c: c @ weight.T).settled(given).activated(torch.tanh).linear(self.linear)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from limits_interactions import of_models
-from limits_judged import BASELINES, BY_SNLI, GRADIENT
+from limits_judged import BASELINES, BY_SNLI, FRAGILITY, GRADIENT, RELEVANCE
 from limits_page import figure, put_tables
 
 from attentest.data.batches import Encoded, bucketed
@@ -40,7 +40,17 @@ from attentest.studies.plan import plan
 from attentest.studies.study import read_study
 
 FIELDS = ("part", "corpus", "explainer", "at", "measure", "value", "low", "high", "seeds", "texts", "by_seed")
-LIMITS, EDITS, FRAGILITY, ROAR = ("randomisation", "edits", "fragility", "roar")
+LIMITS, EDITS, ROAR = ("randomisation", "edits", "roar")
+#: What is compared in each of the parts on fragility.
+COMPARED = {
+    FRAGILITY: (("attention", "gradient_x_input"),),
+    GRADIENT: (("attention", "gradient"), ("gradient", "gradient_x_input")),
+    RELEVANCE: (
+        *((e, "gradient_x_input") for e in ("smooth_grad", "lrp", "deep_lift")),
+        *(("attention", e) for e in ("lrp", "deep_lift")),
+        ("attention_x_gradient", "attention"),
+    ),
+}
 WHOLE = "given to the model of whole texts"
 
 Row = dict[str, Any]
@@ -195,11 +205,11 @@ def of_edits(runs: Runs) -> Iterator[Row]:
 
 
 def of_fragility(runs: Runs) -> Iterator[Row]:
-    """How much of the top words is left, and whether attention keeps more of them than what it is compared with."""
+    """How much of the top words is left, and by how much the explainers differ that the part compares."""
     for (corpus, _), folders in sorted(runs.items()):
         of = asked(folders, "fragility")
         names = named(of, "overlap")
-        part, beside = (GRADIENT, "gradient") if "gradient" in names else (FRAGILITY, "gradient_x_input")
+        part = GRADIENT if "gradient" in names else RELEVANCE if "lrp" in names else FRAGILITY
         sizes = list(dict.fromkeys(m.where["size"] for m in next(iter(of.values())).measures))
         for way in ("searched", "random"):
             for size in sizes:
@@ -210,9 +220,8 @@ def of_fragility(runs: Runs) -> Iterator[Row]:
                         found = figures(of, (part, corpus, explainer, f"{way} {size}"), column, where)
                         yield found.row()
                         every[found.explainer, column] = found
-                yield every["attention", "overlap"].less(every[beside, "overlap"])
-                if beside == "gradient":
-                    yield every["gradient", "overlap"].less(every["gradient_x_input", "overlap"])
+                for one, other in COMPARED[part]:
+                    yield every[one, "overlap"].less(every[other, "overlap"])
 
 
 def of_roar(runs: Runs, gaps: Mapping[tuple[str, str], Mapping[int, Sequence[Value]]]) -> Iterator[Row]:

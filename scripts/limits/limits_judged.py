@@ -40,8 +40,10 @@ OTHERS = {
     "diffmask": "DiffMask",
 }
 SIZES = ("0.01", "0.03", "0.1")
-#: The part of the table with the gradient's fragility, which has a study of its own.
-GRADIENT = "fragility of the gradient"
+#: The parts of the table on fragility: the first explainers, and those that have a study of their own.
+FRAGILITY, GRADIENT, RELEVANCE = "fragility", "fragility of the gradient", "fragility of relevance"
+#: What the study of relevance asks about beside attention and gradient × input.
+RELAYED = ("attention_x_gradient", "smooth_grad", "lrp", "deep_lift")
 
 
 class Table:
@@ -74,7 +76,7 @@ def below(bounds: tuple[float, float], limit: float) -> Outcome:
 
 def at_least(bounds: tuple[float, float], limit: float) -> Outcome:
     """Whether a figure is at least so large, interval included."""
-    return {"met": "missed", "missed": "met", "unsettled": "unsettled"}[below(bounds, limit)]  # type: ignore[return-value]
+    return opposite(below(bounds, limit))
 
 
 def above(bounds: tuple[float, float], limit: float = 0.0) -> Outcome:
@@ -89,15 +91,20 @@ def within(bounds: tuple[float, float], limit: float) -> Outcome:
     return "met" if -limit <= low and high <= limit else "missed" if low > limit or high < -limit else "unsettled"
 
 
+def opposite(outcome: Outcome) -> Outcome:
+    """What was predicted not to be so."""
+    return {"met": "missed", "missed": "met", "unsettled": "unsettled"}[outcome]  # type: ignore[return-value]
+
+
 def both(*outcomes: Outcome) -> Outcome:
     """All of them met; missed where one is."""
     return "missed" if "missed" in outcomes else "unsettled" if "unsettled" in outcomes else "met"
 
 
-def fragile(table: Table, corpus: str, explainer: str, size: str) -> Outcome:
+def fragile(table: Table, corpus: str, explainer: str, size: str, part: str = FRAGILITY) -> Outcome:
     """Whether a searched change leaves at most half of the top words, and random ones leave .8."""
-    searched = table.bounds("fragility", corpus, explainer, f"searched {size}", "overlap")
-    random = table.bounds("fragility", corpus, explainer, f"random {size}", "overlap")
+    searched = table.bounds(part, corpus, explainer, f"searched {size}", "overlap")
+    random = table.bounds(part, corpus, explainer, f"random {size}", "overlap")
     most: Outcome = "met" if searched[1] <= 0.5 else "missed" if searched[0] > 0.5 else "unsettled"
     return both(most, at_least(random, 0.8))
 
@@ -255,7 +262,7 @@ def of_fragility(table: Table) -> Iterator[tuple[str, list[Case]]]:
     yield (
         "Attention is less fragile than gradient × input, at every size and on every corpus",
         [
-            (f"{CORPORA[c]}, {size}", above(table.bounds("fragility", c, apart, f"searched {size}", "overlap")))
+            (f"{CORPORA[c]}, {size}", above(table.bounds(FRAGILITY, c, apart, f"searched {size}", "overlap")))
             for c in CORPORA
             for size in SIZES
         ],
@@ -265,7 +272,7 @@ def of_fragility(table: Table) -> Iterator[tuple[str, list[Case]]]:
         [
             (
                 f"{EXPLAINERS[e]}, {CORPORA[c]}",
-                at_least(table.bounds("fragility", c, e, "random 0.01", "overlap"), 0.95),
+                at_least(table.bounds(FRAGILITY, c, e, "random 0.01", "overlap"), 0.95),
             )
             for e in asked
             for c in CORPORA
@@ -296,6 +303,55 @@ def of_the_gradient(table: Table) -> Iterator[tuple[str, list[Case]]]:
         "Random changes of .01 leave at least .95 of the gradient's top words, on every corpus",
         [
             (CORPORA[c], at_least(table.bounds(GRADIENT, c, "gradient", "random 0.01", "overlap"), 0.95))
+            for c in CORPORA
+        ],
+    )
+
+
+def of_relevance(table: Table) -> Iterator[tuple[str, list[Case]]]:
+    """The same of relevance, of smoothed gradients, and of attention × gradient."""
+    names, relevance = EXPLAINERS | OTHERS, ("lrp", "deep_lift")
+
+    def apart(corpus: str, explainers: str) -> tuple[float, float]:
+        return table.bounds(RELEVANCE, corpus, explainers, "searched 0.1", "overlap")
+
+    yield (
+        "Moved by .1, SmoothGrad is less fragile than gradient × input, on every corpus",
+        [(CORPORA[c], above(apart(c, "smooth_grad − gradient_x_input"))) for c in CORPORA],
+    )
+    yield (
+        "Moved by .1, LRP and DeepLIFT are less fragile than gradient × input, on every corpus",
+        [(f"{names[e]}, {CORPORA[c]}", above(apart(c, f"{e} − gradient_x_input"))) for e in relevance for c in CORPORA],
+    )
+    beside = {(c, e): above(apart(c, f"attention − {e}")) for c in ("sst", "yelp_hat") for e in relevance}
+    yield (
+        "Moved by .1, attention is less fragile than LRP and DeepLIFT on SST",
+        [(names[e], beside["sst", e]) for e in relevance],
+    )
+    yield (
+        "It is not shown to be less fragile than they are on Yelp-HAT",
+        [(names[e], "missed" if beside["yelp_hat", e] == "met" else "met") for e in relevance],
+    )
+    yield (
+        "Moved by .1, LRP and DeepLIFT are fragile on Yelp-HAT",
+        [(names[e], fragile(table, "yelp_hat", e, "0.1", RELEVANCE)) for e in relevance],
+    )
+    yield (
+        "They are not on SST",
+        [(names[e], opposite(fragile(table, "sst", e, "0.1", RELEVANCE))) for e in relevance],
+    )
+    yield (
+        "Moved by .1, attention × gradient keeps as much of its top words as attention, to within .1, on every corpus",
+        [(CORPORA[c], within(apart(c, "attention_x_gradient − attention"), 0.1)) for c in CORPORA],
+    )
+    yield (
+        "Random changes of .01 leave at least .95 of the top words of all of these, on every corpus",
+        [
+            (
+                f"{names[e]}, {CORPORA[c]}",
+                at_least(table.bounds(RELEVANCE, c, e, "random 0.01", "overlap"), 0.95),
+            )
+            for e in ("attention", "gradient_x_input", *RELAYED)
             for c in CORPORA
         ],
     )
@@ -350,7 +406,7 @@ PARTS: tuple[tuple[str, Callable[[Table], Iterator[tuple[str, list[Case]]]]], ..
     ("randomisation", of_randomisation),
     ("edits", of_edits),
     ("edits, trained on SNLI", of_edits_by_snli),
-    ("fragility", of_fragility),
+    (FRAGILITY, of_fragility),
     (GRADIENT, of_the_gradient),
     ("roar", of_roar),
     ("interactions", of_interactions),

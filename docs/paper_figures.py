@@ -19,15 +19,15 @@ SHADES = {"agrees": COLOURS[0], "differs": COLOURS[1], "unsettled": MUTED}
 
 
 def conclusions(name: str) -> list[dict[str, Any]]:
-    """Every conclusion that a run was compared with, by corpus; recalled ones and questions of ours are left out."""
-    found = []
+    """Every conclusion that a run was compared with, by corpus; recalled ones only where a paper has no others."""
+    found: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     for outcome in committed(name) or []:
         claim = outcome.claim
-        if isinstance(claim, Direction) and outcome.settled and claim.counts:
+        if isinstance(claim, Direction) and outcome.settled and not claim.rule.ours:
             corpus = claim.corpus.partition(" (")[0] or "several"
-            mark = MARKS[outcome.status][0]
-            found.append({"conclusion": claim.rule.name, "corpus": corpus, "status": outcome.status, "mark": mark})
-    return found
+            row = {"conclusion": claim.rule.name, "corpus": corpus, "status": outcome.status}
+            found[claim.counts].append(row | {"mark": MARKS[outcome.status][0]})
+    return found[True] or found[False]
 
 
 def tiles(name: str) -> Any:

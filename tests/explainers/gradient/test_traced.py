@@ -10,6 +10,7 @@ from tests.support.pairs import made_up_pairs, pair_model
 from torch import Tensor, nn
 
 from attentest.data.batches import Batch
+from attentest.devices import second_core
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.gradient.slopes import differentiable
 from attentest.explainers.gradient.traced import traceable, traced
@@ -130,6 +131,12 @@ def test_they_are_for_every_part_that_can_be_replayed(method, encoder, attention
 @pytest.mark.parametrize("method", REPLAYED)
 def test_they_are_where_a_text_asks_with_its_own_summary(method):
     agrees(*single(query="own"), method)
+
+
+@pytest.mark.parametrize("method", ["attention", "attention_x_gradient", "gradient_state(path='full')", *REPLAYED])
+def test_they_are_on_two_cores(method):
+    with second_core(2):
+        agrees(*single(query="own"), method)
 
 
 @pytest.mark.parametrize("method", REPLAYED)

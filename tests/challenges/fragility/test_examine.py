@@ -154,12 +154,19 @@ def test_the_top_is_chosen_among_real_tokens():
     assert top_of(scores, mask, 2).tolist() == [[False, False, True, True, False]]
 
 
-@pytest.mark.parametrize("explainer", ["lrp", "deep_lift"])
-def test_what_follows_a_network_layer_by_layer_is_refused_where_it_cannot(explainer):
+@pytest.mark.parametrize(
+    ("explainer", "said"),
+    [
+        ("lrp", "'fragility': 'lrp' does not apply: .* can be replayed layer by layer"),
+        ("deep_lift", "'fragility': 'deep_lift' does not apply: .* can be replayed layer by layer"),
+        ("attention_x_gradient", "'fragility' does not apply: attention_x_gradient is made of states"),
+    ],
+)
+def test_what_a_checkpoint_has_no_slope_of_is_refused(explainer, said):
     tokenizer, split = tokenizer_of(), made_up_split(4)
     transformer = build_pretrained(tiny("bert", size=len(tokenizer)), tokenizer, Vocabulary.from_split(split))
     challenge = Fragility(("attention", explainer))
-    with pytest.raises(NotApplicable, match=f"'fragility': '{explainer}' does not apply: .* can be replayed layer by"):
+    with pytest.raises(NotApplicable, match=said):
         applicable([challenge], Usual(), transformer, has_rationale=False)
 
 

@@ -13,8 +13,9 @@ from attentest.challenges.fragility.search import BALLS, OBJECTIVES, Found, Sear
 from attentest.errors import InputError
 from attentest.explainers import EXPLAINERS
 from attentest.explainers.gradient.slopes import differentiable
-from attentest.explainers.gradient.traced import traceable, traced
+from attentest.explainers.gradient.traced import traceable, traced, untraced
 from attentest.measures.rank import spearman, top_k_overlap
+from attentest.models.subject import Subject
 from attentest.parameters import Several, Within
 from attentest.registry import name_in_words
 from attentest.store.findings import Measure
@@ -33,8 +34,9 @@ class Fragility(Challenge):
     root mean square. *Searched* changes follow the gradient of what is asked (`objective`), step by step within that
     ball; of all steps at which the prediction stayed, the one counts where the scores moved most. *Random* ones move
     every number by all of the share, up or down. Both are put to all methods alike whose scores are a differentiable
-    function of the embeddings: attention, gradients, SmoothGrad with its noise held, and, of models that can be
-    replayed, LRP and DeepLIFT. What erases or draws words has no gradient to follow. The prediction stays where its
+    function of the embeddings: attention, gradients, SmoothGrad with its noise held; of models that can be replayed,
+    LRP and DeepLIFT; of all but checkpoints and modules of your own, what is made of states, such as attention ×
+    gradient. What erases or draws words has no gradient to follow. The prediction stays where its
     class does and its probabilities move by at most `output_change`. Scores are compared without their signs:
     Spearman's ρ, and the overlap of the top tokens. Where a gradient is taken with attention held fixed
     (`path='detached'`), the search follows what is left of its own slope. A moved embedding is the embedding of no
@@ -78,6 +80,10 @@ class Fragility(Challenge):
                     f"fragility: explainer {explainer!r} has no gradient to follow here. Name some of "
                     f"{', '.join(name for name, kind in EXPLAINERS.items() if traceable(kind))}."
                 )
+
+    def further_objection(self, subject: Subject, *, has_rationale: bool) -> str | None:
+        """Needs scores that have all of their slope."""
+        return next(filter(None, (untraced(EXPLAINERS.parse(e), subject) for e in self.explainers)), None)
 
     @property
     def measures(self) -> tuple[Measure, ...]:

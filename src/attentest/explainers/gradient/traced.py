@@ -20,10 +20,15 @@ from attentest.explainers.gradient.integrated_gradients import IntegratedGradien
 from attentest.explainers.gradient.quadrature import quadrature
 from attentest.explainers.gradient.smooth_grad import SmoothGrad, noise
 from attentest.explainers.relevance.lrp import Replaying
+from attentest.models.capabilities import Attends, Selects
 from attentest.models.networks.held import holding
 from attentest.models.subject import Reading, Subject
 
-__all__ = ["Traced", "traceable", "traced"]
+__all__ = ["Traced", "traceable", "traced", "untraced"]
+
+
+#: What is made of the states that a reading shows, or of rereading them.
+OF_STATES = (AttentionXGradient, AttentionXValueNorm, GradientState, StateEvidence)
 
 
 class Traced(NamedTuple):
@@ -48,6 +53,13 @@ def traced(
 def traceable(kind: type[Explainer]) -> bool:
     """Whether there is such a function."""
     return traced.dispatch(kind) is not traced.dispatch(object)
+
+
+def untraced(method: Explainer, subject: Subject) -> str | None:
+    """Why the scores that such a function gives would lack a part of their slope here; None where they have it all."""
+    if isinstance(method, OF_STATES) and not isinstance(subject, Attends | Selects):
+        return f"{method.name} is made of states, and those of checkpoints and of your own modules have no slope"
+    return None
 
 
 @traced.register

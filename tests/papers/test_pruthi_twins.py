@@ -106,7 +106,7 @@ def test_the_papers_figures_beside_ours_are_those_that_were_recalled(tables):
 
 
 def test_what_the_page_begins_with_is_what_came_out(rows):
-    text = " ".join((FOLDER / "page.md").read_text("utf-8").partition("\n![")[0].split())
+    text = " ".join((FOLDER / "page.md").read_text("utf-8").partition("## Accuracy")[0].split())
     deceptive = [row for row in rows if row["kind"] == "deceptive"]
     caught = sum(row["answer_reason"] == "no" for row in deceptive)
     assert f"*no* of {caught} of {len(deceptive)} deceptive models" in text

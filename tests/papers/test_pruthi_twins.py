@@ -72,6 +72,18 @@ def test_all_three_uses_are_counted(rows, tables):
     assert [r["encoder"] for r in rows if (r["kind"], r["answer_check"]) == ("deceptive", "no")] == [LONGER] * 3
 
 
+def test_what_the_verdict_means_counts_the_same_models(rows):
+    page = FOLDER.parents[3] / "docs" / "explanation" / "what-the-verdict-means.md"
+    deceptive = [row for row in rows if row["kind"] == "deceptive"]
+    check, reason = (
+        sum(row[use] == answer for row in deceptive)
+        for use, answer in (("answer_check", "yes"), ("answer_reason", "no"))
+    )
+    text = " ".join(page.read_text("utf-8").split())
+    assert f"Of [{len(deceptive)} models that hide the words they decide by]" in text
+    assert f"{check} get a *yes* here, and {reason} a *no* for `reason`" in text
+
+
 def test_means_are_those_of_the_models(rows, tables):
     groups = defaultdict(list)
     for row in rows:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from attentest.statistics.seeds import half_width
+
 DOCS = Path(__file__).parents[2] / "docs"
 PREDICTED = re.compile(r"(−?\d?\.\d\d) \[(−?\d?\.\d\d), (−?\d?\.\d\d)\]")
 ANSWERS = ("reason", "check", "one")
@@ -66,3 +68,27 @@ def test_what_is_said_of_predictions_is_of_the_table(page: str, table: dict[Key,
             assert ("unsettled" in line) == (low < 0 < high), line
             seen += 1
     assert seen >= 4
+
+
+def test_what_welchs_t_says_of_the_seeds_is_of_the_table(page: str, table: dict[Key, dict[str, str]]) -> None:
+    base = seeds(table["sst", "base", "held"])
+    said = {
+        "tying": ".33 ± .03",
+        "diversity": ".20 ± .11",
+        "concat": ".07 ± .03",
+        "orthogonal LSTM": ".14 ± .16",
+        "mlm": ".11 ± .12",
+        "sparsemax": "−.25 ± .28",
+        "supervised": "−.06 ± .10",
+    }
+    for model, words in said.items():
+        own = seeds(table["sst", model, "held"])
+        assert words in page
+        difference = sum(own) / len(own) - sum(base) / len(base)
+        half = half_width([(1.0, own), (-1.0, base)])
+        assert [number(part) for part in words.split(" ± ")] == pytest.approx([difference, half], abs=6e-3)
+        assert (abs(difference) > half) == (model in ("tying", "diversity", "concat"))
+
+
+def seeds(row: dict[str, str]) -> list[float]:
+    return [float(part) for part in row["by_seed"].split("; ")]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from attentest.statistics.seeds import half_width
+
 DOCS = Path(__file__).parents[2] / "docs"
 NAMES = {
     **{"ERASER movies": "eraser_movies", "SST": "sst", "HardKuma": "hardkuma", "Lei et al.": "lei"},
@@ -278,3 +280,31 @@ def test_the_bottlenecks_table_is_that_of_its_file():
         assert float(at[f"{words} − diffmask", "sufficiency"]["high"]) < 0
         assert float(at[f"{words} − diffmask", "auprc"]["low"]) < 0 < float(at[f"{words} − diffmask", "auprc"]["high"])
         assert float(at[f"{words} − attention", "auprc"]["high"]) < 0
+
+
+def test_what_students_t_says_of_the_seeds_is_of_the_table(table: dict[Key, dict[str, str]]) -> None:
+    page = " ".join((DOCS / "explanation" / "selections.md").read_text("utf-8").split())
+    settled = set()
+    for corpus, model, selector, words, measure in table:
+        if words in ("selection", "diffmask") and measure in ("auprc", "sufficiency") and selector != "smuggler":
+            for others in ("random", "first_words"):
+                own, beside = (
+                    by_seed(table[corpus, model, selector, those, measure]["by_seed"]) for those in (words, others)
+                )
+                apart = [mine - theirs for mine, theirs in zip(own, beside, strict=True)]
+                mean, half = sum(apart) / len(apart), half_width([(1.0, apart)])
+                if (corpus, measure, others) == ("eraser_movies", "auprc", "random") and model != NAMES["MiniLM"]:
+                    assert selector == "phrases" or f"{mean:.2f} ± {half:.2f}".replace("0.", ".") in page
+                if abs(mean) > half and (mean > 0) == (measure == "auprc"):
+                    settled.add((corpus, model, selector, measure, others))
+    both = [("auprc", "random"), ("auprc", "first_words"), ("sufficiency", "random"), ("sufficiency", "first_words")]
+    expected = {
+        *(("sst", "bilstm", selector, *one) for selector in ("lei", "diffmask") for one in both),
+        *(("eraser_movies", "average", selector, *one) for selector in ("hardkuma", "lei") for one in both[1:]),
+        *(("eraser_movies", "average", "phrases", *one) for one in both),
+    }
+    assert settled == expected
+
+
+def by_seed(text: str) -> list[float]:
+    return [float(part.partition(" ")[0]) for part in text.split("; ")]

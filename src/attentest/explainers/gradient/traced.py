@@ -14,6 +14,7 @@ from attentest.explainers.attention.attention import AttentionWeights
 from attentest.explainers.attention.attention_x_gradient import AttentionXGradient, times_slope
 from attentest.explainers.attention.attention_x_value_norm import AttentionXValueNorm, lengths
 from attentest.explainers.attention.state_evidence import StateEvidence, evidence
+from attentest.explainers.budget import in_slices, positions
 from attentest.explainers.explainer import Explainer, margin
 from attentest.explainers.gradient.gradient import GradientState, OfSlope
 from attentest.explainers.gradient.integrated_gradients import IntegratedGradients
@@ -117,11 +118,19 @@ def _(method: IntegratedGradients, subject: Subject, batch: Batch, embeddings: T
 @traced.register
 def _(method: SmoothGrad, subject: Subject, batch: Batch, embeddings: Tensor, target: Tensor) -> Traced:
     """The spread moves with the embeddings, the noise stays."""
-    of, spread, total = method.smoothed, method.spread(embeddings, batch.mask), embeddings.new_zeros(batch.mask.shape)
-    for sample in range(method.nt_samples):
-        noisy = embeddings + spread * noise(batch.keys, batch.mask, embeddings, method.seed, sample)
-        slope = _slope(subject, batch, noisy, target, detached=of.path == "detached")[1]
-        total = total + of.of_slope(slope, noisy) / method.nt_samples
+    of, spread = method.smoothed, method.spread(embeddings, batch.mask)
+    texts = torch.arange(len(batch), device=batch.mask.device)
+
+    def some(part: slice) -> Tensor:
+        samples = range(method.nt_samples)[part]
+        rows = texts.repeat(len(samples))
+        drawn = torch.cat([noise(batch.keys, batch.mask, embeddings, method.seed, sample) for sample in samples])
+        noisy = embeddings[rows] + spread[rows] * drawn
+        slope = _slope(subject, batch[rows], noisy, target[rows], detached=of.path == "detached")[1]
+        return of.of_slope(slope, noisy).view(len(samples), len(batch), -1).sum(0)
+
+    size = positions(subject.device) // max(1, batch.mask.numel())
+    total = torch.stack(in_slices(some, method.nt_samples, size)).sum(0) / method.nt_samples
     reading = subject.read(batch, embeddings=embeddings)
     return Traced(reading.pooled(total * batch.mask), reading.logits)
 

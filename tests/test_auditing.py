@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 import attentest
-from attentest.auditing import describe_audit, describe_run, expected_cost
+from attentest.auditing import describe_audit, describe_run, expected_cost, expected_seconds
 from attentest.data.corpus import Corpus, Provenance, Split
 from attentest.errors import AttentestError, InputError
 from attentest.models.parts.heads import Joint, JointTanh
@@ -126,11 +126,11 @@ def test_a_thorough_audit_adds_the_tests_that_train_other_models_unless_they_are
 
 def test_other_models_are_announced_with_their_cost_before_they_are_trained(data, tmp_path):
     choices = SMALL | {"challenges": ("trained_uniform", "seed_variance(seeds=3)")}
-    cost = expected_cost(describe_run(data=data, **choices), tmp_path / "runs")
-    assert cost is not None
-    assert "3 other models" in cost
-    assert "min" in cost
-    assert expected_cost(describe_run(data=data, **SMALL), tmp_path / "runs") is None
+    run = describe_run(data=data, **choices)
+    seconds = expected_seconds(run, tmp_path / "runs")
+    assert seconds is not None
+    assert "3 other models are trained to compare this one with: about 1 min" in expected_cost(run, seconds)
+    assert expected_seconds(describe_run(data=data, **SMALL), tmp_path / "runs") is None
 
 
 def test_a_thorough_audit_ends_in_a_verdict_on_all_four_tests(data, tmp_path):

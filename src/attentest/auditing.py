@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -22,6 +22,7 @@ from attentest.runs.options import Options
 from attentest.runs.questions import Questions
 from attentest.runs.run import Run
 from attentest.store.folder import REPORT, RunFolder
+from attentest.studies.controls import train_controls
 from attentest.studies.plan import Planned, costs
 from attentest.studies.study import Cell
 from attentest.tasks import DEFAULT, TASKS
@@ -29,7 +30,7 @@ from attentest.tasks import DEFAULT, TASKS
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Audit", "audit", "describe_audit", "describe_run", "expected_cost", "finish"]
+__all__ = ["Audit", "audit", "describe_audit", "describe_run", "expected_cost", "expected_seconds", "finish"]
 
 
 @dataclass(frozen=True)
@@ -130,12 +131,21 @@ def describe_audit(
     return replace(run, challenges=put.challenges, usual=put.usual, limit=limit)
 
 
-def expected_cost(run: Run, runs: Path) -> str | None:
-    """What other models will cost, in one line, or None where none is trained or everything is there."""
+#: Seconds on one core from which on an audit's control models are worth processes of their own.
+LONG = 60.0
+
+
+def expected_seconds(run: Run, runs: Path) -> float | None:
+    """What an audit with other models will cost on one core, or None where none is trained or everything is there."""
     if not run.companions or is_complete(run, RunFolder(runs / run.id)):
         return None
     cost = costs([Planned(Cell({}, run.id), "to do", run)], runs)[0]
-    minutes = 0 if cost is None else max(1, round(cost.seconds / 60))
+    return 0.0 if cost is None else cost.seconds
+
+
+def expected_cost(run: Run, seconds: float) -> str:
+    """The same in one line."""
+    minutes = max(1, round(seconds / 60))
     others = f"{len(run.companions)} other models are trained to compare this one with"
     return f"Beside  {others}: about {minutes} min in all on one core, less where some are there already"
 
@@ -148,11 +158,24 @@ def finish(
     fresh: bool = False,
     began: float | None = None,
     progress: Progress = SILENT,
+    choices: Mapping[str, Any] | None = None,
 ) -> Audit:
-    """Execute the run, judge it and write its report; its time, where it has one, ``began`` now or before."""
+    """Execute the run, judge it and write its report; its time, where it has one, ``began`` now or before.
+
+    Where ``choices`` describe the run to other processes, control models that take long are trained in such, side by
+    side. A script that calls this would be started in each of them, so that only the command line gives any.
+    """
     began = monotonic() if began is None else began
-    if (cost := expected_cost(run, runs)) is not None:
-        progress.say(cost)
+    if (seconds := expected_seconds(run, runs)) is not None:
+        progress.say(expected_cost(run, seconds))
+        if (
+            choices is not None
+            and seconds >= LONG
+            and not run.time
+            and cores() > 1
+            and device_named(device).type == "cpu"
+        ):
+            train_controls(run, choices, runs, progress)
     folder = execute(
         run,
         runs,

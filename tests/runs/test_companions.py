@@ -11,14 +11,17 @@ from tests.studies.made_up_study import Silence, bytes_of_all, made_up_study
 from attentest.catalogue.entries import catalogue
 from attentest.challenges.companions import SUBJECT, Against, Companion
 from attentest.errors import InputError, NotApplicable
+from attentest.progress import SILENT, Silent
 from attentest.runs.describe import describe_run
 from attentest.runs.execute import execute
 from attentest.runs.given import GivenRun
 from attentest.runs.model import train
+from attentest.runs.run import MODEL
 from attentest.store.folder import RunFolder, find_run, runs_in
 from attentest.store.summary import estimate
-from attentest.studies.cell import describe_cell
+from attentest.studies.cell import FAILED, describe_cell
 from attentest.studies.conduct import conduct, jobs_of
+from attentest.studies.controls import train_controls
 from attentest.studies.engines import InProcess, Processes
 from attentest.studies.plan import plan
 from attentest.training.checkpoints import load_network
@@ -47,6 +50,17 @@ seed = [0]
 # A model for uniform weights, two seeds, four without context, the adversaries of λ = 0 and .01 (the second also as a
 # fresh one, for the guide), and the subject itself for those that need it first.
 COMPANIONS = 1 + 2 + 4 + 2 + 1 + 1
+
+
+class Counting(Silent):
+    """Keeps every stage and its size."""
+
+    def __init__(self):
+        self.stages = []
+
+    def stage(self, description, total):
+        self.stages.append((description, total))
+        return super().stage(description, total)
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +97,25 @@ def test_an_audit_trains_them_itself_and_finds_the_same(undisturbed, run, tmp_pa
     folder = execute(only, tmp_path)
     (findings,) = folder.path.glob("findings/trained_uniform.parquet")
     assert findings.read_bytes() == (undisturbed / run.id / "findings" / findings.name).read_bytes()
+
+
+def test_an_audit_trains_them_side_by_side_and_finds_the_same(undisturbed, run, tmp_path):
+    (cell,) = made_up_study(tmp_path, TEXT).cells()
+    heard = Counting()
+    train_controls(run, cell.choices, tmp_path / "runs", heard)
+    assert heard.stages == [("Controls", COMPANIONS)]
+    assert len(list(runs_in(tmp_path / "runs"))) == COMPANIONS
+    execute(run, tmp_path / "runs")
+    assert bytes_of_all(tmp_path / "runs") == bytes_of_all(undisturbed)
+    train_controls(run, cell.choices, tmp_path / "runs", heard)
+    assert len(heard.stages) == 1  # all are there
+
+
+def test_control_models_that_fail_side_by_side_are_left_to_the_audit(run, tmp_path):
+    (cell,) = made_up_study(tmp_path, TEXT).cells()
+    train_controls(replace(run, seed=5), cell.choices, tmp_path, SILENT)  # these choices make other models
+    assert not list(tmp_path.rglob(FAILED))
+    assert not list(tmp_path.rglob(MODEL))
 
 
 def test_what_is_trained_is_not_trained_again(undisturbed, run, tmp_path):

@@ -12,7 +12,7 @@ from attentest.cli import options as o
 from attentest.cli.terminal import Terminal
 from attentest.cores import cores
 from attentest.printing import echo, echo_json
-from attentest.runs.options import Options
+from attentest.runs.options import OPTIONS, Options
 from attentest.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def audit(
     with terminal.console.status("Reading the corpus …"):
         run = describe_audit(**vars(options))
     introduce(run, terminal)
-    done = finish(run, runs, device=device, fresh=fresh, began=began, progress=terminal)
+    choices = options.chosen(OPTIONS.keys() - {"challenges", "limit", "time", "thorough"})
+    done = finish(run, runs, device=device, fresh=fresh, began=began, progress=terminal, choices=choices)
     if as_json:
         echo_json(done.to_record())
     elif quiet:

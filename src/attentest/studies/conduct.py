@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from attentest.progress import SILENT, Progress
-from attentest.runs.run import MODEL
 from attentest.store.atomic import make_folder
 from attentest.studies.cell import FAILED, keep_failure, perform
+from attentest.studies.controls import controls_of, waits_for
 from attentest.studies.engine import Engine, Job, Watch
 from attentest.studies.plan import Planned, plan
 from attentest.studies.record import write_record
@@ -73,17 +73,13 @@ def jobs_of(planned: Sequence[Planned], runs: Path, device: str, *, retry_failed
     wanted = {"to do", "begun", *(["failed"] if retry_failed else [])}
     root = str(runs.resolve())
     cells: dict[str, Job] = {}
-    first: list[tuple[int, Job]] = []
+    first: list[Job] = []
     for cell in sorted(planned, key=lambda cell: (int(cell.cell.choices.get("seed", 0)), -_size(cell))):
         if cell.state in wanted and cell.run is not None:
             job = Job(cell.run.id, cell.cell.label, cell.cell.choices, root, device)
             cells.setdefault(cell.run.id, job)
-            for companion in dict.fromkeys(one for other in cell.run.companions for one in (*other.needs, other)):
-                needed = cell.run.companion(companion)
-                if not (runs / needed.id / MODEL).is_file():
-                    label = f"{cell.cell.label} · {companion}"
-                    first.append((len(companion.needs), replace(job, id=needed.id, label=label, companion=companion)))
-    companions = {job.id: job for _, job in sorted(first, key=lambda entry: entry[0])}
+            first += controls_of(cell.run, job, runs)
+    companions = {job.id: job for job in sorted(first, key=waits_for)}
     return [*companions.values(), *cells.values()]
 
 

@@ -10,7 +10,15 @@ import pytest
 import torch
 from torch.nn.functional import gelu
 
-from attentest.models.products import linear, linear_added, linear_gelu, linear_held, whole_rows
+from attentest.models.products import (
+    forget,
+    linear,
+    linear_added,
+    linear_gelu,
+    linear_held,
+    ordered,
+    whole_rows,
+)
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -62,6 +70,29 @@ def test_weights_are_held_and_gradients_are_those_of_double_precision() -> None:
     with pytest.raises(RuntimeError):
         torch.autograd.grad(linear_held(x, weight, bias).sum(), weight)
     assert not linear_held(x.detach(), weight, bias).requires_grad
+
+
+@pytest.mark.parametrize("rows", [1, 9, 300])
+def test_a_weight_kept_in_order_gives_the_same_bytes_also_once_it_was_changed(rows: int) -> None:
+    part, x = torch.nn.Linear(40, 24), drawn(rows, 40)
+    with torch.no_grad():
+        for _ in range(2):
+            order = ordered(part)
+            assert order is ordered(part)
+            for product in (linear, linear_held, linear_gelu):
+                assert torch.equal(product(x, part.weight, part.bias, order), product(x, part.weight, part.bias))
+            part.weight.mul_(2.0)
+    slope = torch.autograd.grad(linear_held(x.requires_grad_(), part.weight, part.bias, ordered(part)).sum(), x)
+    torch.testing.assert_close(slope[0], part.weight.sum(0).expand(rows, 40))
+
+
+def test_an_order_is_forgotten_where_a_change_may_have_left_no_trace() -> None:
+    part = torch.nn.Linear(4, 3)
+    before = ordered(part)
+    part.weight.data.mul_(2.0)
+    forget(torch.nn.Sequential(part))
+    assert before is None or before is not ordered(part)
+    assert ordered(torch.nn.Linear(4, 3).double()) is None
 
 
 def test_few_numbers_of_rows_are_ever_multiplied() -> None:

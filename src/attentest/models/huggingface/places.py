@@ -19,6 +19,7 @@ from attentest.models.huggingface.attending import (
     under_way,
 )
 from attentest.models.huggingface.quick_layer import QuickLayer, is_quick
+from attentest.models.products import forget
 
 __all__ = ["Place", "Places", "mix", "seen"]
 
@@ -106,6 +107,7 @@ def seen(model: Any, inputs: dict[str, Tensor]) -> Places:
     for number, layer in enumerate(layers.values()):
         layer.attentest_layer = number  # type: ignore[assignment]
         mix(layer, QuickLayer if is_quick(layer) else SeenLayer)
+        forget(layer)
     for module in names:
         if _is_activation(module):
             mix(module, SeenActivation)

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attentest.models.huggingface.attending import SeenLayer, current
-from attentest.models.products import linear, linear_gelu, linear_held, padded, suits, whole_rows
+from attentest.models.products import linear, linear_gelu, linear_held, ordered, padded, suits, whole_rows
 
 __all__ = ["QuickLayer", "is_quick"]
 
@@ -69,7 +69,7 @@ class QuickLayer(SeenLayer):
         given = padded(states.reshape(rows, -1), whole_rows(rows))
 
         def by_head(part: nn.Linear) -> Float[Tensor, "text head slot value"]:
-            made = linear(given, part.weight, part.bias)[:rows]
+            made = linear(given, *_map(part))[:rows]
             return made.view(*states.shape[:2], own.num_attention_heads, -1).transpose(1, 2)
 
         seen = None if real is None else real[:, None, None]
@@ -84,7 +84,7 @@ class QuickLayer(SeenLayer):
         """The first row of every text."""
         own, first = self.attention.self, states[:, 0].contiguous()
         keys, values = (part.weight.unflatten(0, (own.num_attention_heads, -1)) for part in (own.key, own.value))
-        query = linear(first, own.query.weight, own.query.bias).unflatten(1, keys.shape[:2])
+        query = linear(first, *_map(own.query)).unflatten(1, keys.shape[:2])
         asked = torch.einsum("the,hes->ths", query, keys) * keys.shape[1] ** -0.5
         scores = asked @ states.transpose(1, 2)
         if real is not None:
@@ -96,8 +96,13 @@ class QuickLayer(SeenLayer):
         self, attended: Float[Tensor, "*row value"], given: Float[Tensor, "*row state"]
     ) -> Float[Tensor, "*row state"]:
         """What comes after attention, each row by itself."""
-        first, last, wide = self.attention.output, self.output, self.intermediate.dense
-        between = first.LayerNorm(linear_held(attended, first.dense.weight, first.dense.bias) + given)
-        inner = linear_gelu(between, wide.weight, wide.bias)
-        normed: Tensor = last.LayerNorm(linear_held(inner, last.dense.weight, last.dense.bias) + between)
+        first, last = self.attention.output, self.output
+        between = first.LayerNorm(linear_held(attended, *_map(first.dense)) + given)
+        inner = linear_gelu(between, *_map(self.intermediate.dense))
+        normed: Tensor = last.LayerNorm(linear_held(inner, *_map(last.dense)) + between)
         return normed
+
+
+def _map(part: nn.Linear) -> tuple[Tensor, Tensor, Tensor | None]:
+    """A linear map as products take it: weight, bias, and the weight in the order that they like."""
+    return part.weight, part.bias, ordered(part)

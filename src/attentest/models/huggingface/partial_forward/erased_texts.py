@@ -26,12 +26,12 @@ from attentest.models.products import suits
 if TYPE_CHECKING:
     from attentest.models.huggingface.pretrained import Pretrained
 
-__all__ = ["FEW", "SLOTS", "logits_of", "logits_of_many", "of_like_length"]
+__all__ = ["CALL", "SLOTS", "logits_of", "logits_of_many", "of_like_length"]
 
 #: Slots that one pass may hold.
 SLOTS = {"cpu": 2048, "cuda": 262_144}
-#: A pass of fewer slots takes in shorter texts, too, and pads them: small products are slow.
-FEW = {"cpu": 256, "cuda": 65_536}
+#: What a pass costs by itself, in slots: so many may be padding, that shorter texts go with it.
+CALL = {"cpu": 64, "cuda": 16_384}
 
 
 class _Stopped(Exception):
@@ -57,17 +57,16 @@ def logits_of_many(
 
 
 def of_like_length(lengths: Int[Tensor, " batch"]) -> Iterator[Int[Tensor, " row"]]:
-    """Rows of like length, longest first: of the same length, but where these are few."""
+    """Rows of like length, longest first: as many as a pass may hold, with no more padding than a pass is worth."""
     kind = lengths.device.type
-    most, few = (of.get(kind, of["cpu"]) for of in (SLOTS, FEW))
+    most, call = (of.get(kind, of["cpu"]) for of in (SLOTS, CALL))
     order = lengths.argsort(descending=True, stable=True)
     each = lengths[order].tolist()
     start = 0
     while start < len(each):
-        room = max(1, most // max(1, each[start]))
-        enough = max(1, few // max(1, each[start]))
-        end = min(start + enough, len(each))
-        while end < min(start + room, len(each)) and each[end] == each[end - 1]:
+        longest, end, padding = each[start], start + 1, 0
+        last = min(len(each), start + max(1, most // max(1, longest)))
+        while end < last and (padding := padding + longest - each[end]) <= call:
             end += 1
         yield order[start:end]
         start = end

@@ -339,3 +339,18 @@ def test_an_unknown_piece_of_number_zero_and_words_of_very_many_pieces() -> None
     assert pieces.table[UNKNOWN, 0] == tokenizer.unk_token_id == 0
     assert pieces.cut == (END + 2,)
     assert int(pieces.counts[END + 2]) == MOST == pieces.most
+
+
+def test_a_layer_of_berts_kind_keeps_no_more_for_the_way_back_than_is_reckoned_with() -> None:
+    subject, kept = subject_of("bert"), dict[int, torch.Tensor]()
+
+    def keep(found: torch.Tensor) -> torch.Tensor:
+        kept[found.untyped_storage().data_ptr()] = found
+        return found
+
+    weights = {weight.untyped_storage().data_ptr() for weight in subject.parameters()}
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda found: found):
+        subject.read(BATCH, embeddings=subject.embed(BATCH).detach().requires_grad_())
+    numbers = sum(found.untyped_storage().nbytes() // 4 for place, found in kept.items() if place not in weights)
+    slots = subject.pieces.layout(BATCH).ids
+    assert numbers <= slots.numel() * subject.numbers_per_piece(slots.shape[1])

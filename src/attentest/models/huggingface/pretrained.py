@@ -35,8 +35,8 @@ from attentest.models.subject import BASELINES, Reading
 
 __all__ = ["Pretrained", "PretrainedReading"]
 
-#: Vectors of the model's size that a layer keeps of every piece for the way back.
-KEPT = 20
+#: Vectors of the model's size that a layer keeps of every piece for the way back, and that one of BERT's kind keeps.
+KEPT, OF_BERT = 20, 12
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ class Pretrained(Network, Layered):
         spoken = self.model.get_output_embeddings()
         outputs = 0 if spoken is None else int(spoken.weight.shape[0])
         hidden: int = self.model.config.get_text_config().hidden_size
-        return KEPT * layers * hidden + 3 * (heads * longest + outputs)
+        kept = OF_BERT if self.places.quick else KEPT
+        return kept * layers * hidden + 3 * (heads * longest + outputs)
 
     @property
     def sites(self) -> tuple[str, ...]:

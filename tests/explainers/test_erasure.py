@@ -204,6 +204,18 @@ def test_what_is_learnt_of_each_word_is_what_reading_without_it_gives(encoder, m
     assert torch.allclose(found[here], wanted[here], atol=1e-5)
 
 
+def test_what_is_read_apart_is_forgotten_and_what_was_known_is_not_read_again():
+    _, model, batch, reading, keep = made()
+    known, half = Known(), keep[:, : keep.shape[1] // 2]
+    erased(model, batch, reading, half, "delete", known)
+    assert known.sets is not None
+    before, apart = len(known.sets), known.apart()
+    found = erased(model, batch, reading, keep, "delete", apart)
+    assert len(known.sets) == before < len(apart.sets)
+    again = erased(model, batch, reading, half, "delete", known)
+    assert torch.equal(found[:, : half.shape[1]].nan_to_num(), again.nan_to_num())
+
+
 def test_nothing_is_learnt_where_it_is_no_cheaper():
     _, model, batch, reading, _ = made()
     for subject, mode in ((model, "zero_attention"), (Shifted(model, torch.zeros(10)), "delete")):

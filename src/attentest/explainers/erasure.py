@@ -50,8 +50,8 @@ class Known:
     reader: tuple[Reader, Int[Tensor, "batch position"]] | None = None
 
     def apart(self) -> Known:
-        """The same batch and way of erasing, to be forgotten: sets that hardly come again."""
-        return Known(reader=self.reader)
+        """What is known so far; what is added to it is forgotten: sets that hardly come again."""
+        return Known(self.sets, self.logits, self.reader)
 
     def reader_of(self, subject: Subject, batch: Batch, mode: str) -> tuple[Reader, Int[Tensor, "batch position"]]:
         """How such texts are read; the word after all others is what stands in an erased one's place, if anything."""

@@ -7,6 +7,7 @@ Every product first puts its weight into an order of oneDNN's own; of a layer th
 
 from __future__ import annotations
 
+import os
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -28,6 +29,10 @@ __all__ = [
 
 #: An operation that torch's compiler makes its products of; where torch was built without oneDNN there is none.
 _KNOWN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+# For so many shapes oneDNN keeps its code, a third of a mebibyte each; by itself for 1,024, which texts in batches of
+# ever other sizes come to fill. It reads this when it is first asked.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 
 #: Up to so many rows, their number is a multiple of this.
 STEPS = ((64, 8), (256, 16), (512, 32), (2048, 64), (8192, 512))

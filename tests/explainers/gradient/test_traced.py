@@ -122,6 +122,7 @@ def test_scores_are_the_explainers_own_where_attention_is_held_fixed(method):
     agrees(*single(), method, slopes=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "attention"), PARTS)
 @pytest.mark.parametrize("method", REPLAYED)
 def test_they_are_for_every_part_that_can_be_replayed(method, encoder, attention):
@@ -144,6 +145,7 @@ def test_they_are_of_the_words_that_are_selected(method):
     agrees(*single(selector="lei"), method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "query"), [("joint", "separate"), ("joint_tanh", "conditional"), ("softmax", "aspect")]
 )
@@ -152,6 +154,7 @@ def test_they_are_for_pairs(method, head, query):
     agrees(*pairs(head, query), method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["sentence", "word"])
 @pytest.mark.parametrize("method", ["attention_x_gradient", "state_evidence", *REPLAYED])
 def test_they_are_at_either_level_of_a_hierarchy(method, site):

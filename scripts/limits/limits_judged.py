@@ -406,6 +406,7 @@ PARTS: tuple[tuple[str, Callable[[Table], Iterator[tuple[str, list[Case]]]]], ..
     ("randomisation", of_randomisation),
     ("edits", of_edits),
     ("edits, trained on SNLI", of_edits_by_snli),
+    ("edits, the other explainers", of_edits_by_others),
     (FRAGILITY, of_fragility),
     (GRADIENT, of_the_gradient),
     ("roar", of_roar),

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
-from limits_judged import BASELINES, CORPORA, EDITED, EXPLAINERS, GRADIENT, SIZES, Case, Row, Table, predictions
+from limits_judged import BASELINES, CORPORA, EDITED, EXPLAINERS, GRADIENT, OTHERS, SIZES, Case, Row, Table, predictions
 
 from attentest.presentation.charts import COLOURS, THEME, data_of, reference_line, styled
+
+#: Every explainer that was asked about people's edits.
+ASKED = EXPLAINERS | OTHERS
 
 
 def _judged(rows: Sequence[Row]) -> Iterator[str]:
@@ -45,7 +48,7 @@ def _by_corpus(
     yield "| --- |" + " --: |" * len(corpora)
     for explainer in explainers:
         cells = (printed(table(part, corpus, explainer, at, measure)) for corpus in corpora)
-        yield f"| {EXPLAINERS.get(explainer, explainer.replace('_', ' '))} | {' | '.join(cells)} |"
+        yield f"| {ASKED.get(explainer, explainer.replace('_', ' '))} | {' | '.join(cells)} |"
 
 
 def _fragility(rows: Sequence[Row]) -> Iterator[str]:
@@ -87,7 +90,7 @@ def _interactions(rows: Sequence[Row]) -> Iterator[str]:
 def tables(rows: Sequence[Row]) -> dict[str, list[str]]:
     """Every table of the page, by its mark."""
     every = tuple(EXPLAINERS)
-    edited = (*every, *BASELINES, "chance")
+    edited = (*ASKED, *BASELINES, "chance")
     return {
         "predictions": list(_judged(rows)),
         "randomisation": list(_by_corpus(rows, "randomisation", "everything", "spearman", every, CORPORA)),

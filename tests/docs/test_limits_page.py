@@ -55,6 +55,7 @@ def test_the_sentences_say_what_the_table_holds(rows):
     value = judged.Table(rows).value
     page = " ".join(PAGE.read_text("utf-8").split())
     real, every = judged.CORPORA, judged.EXPLAINERS
+    edited = every | judged.OTHERS
 
     def shown(number: float) -> str:
         return f"{number:.2f}".replace("0.", ".").replace("-", "−")
@@ -102,18 +103,24 @@ def test_the_sentences_say_what_the_table_holds(rows):
         f"(ρ from {shown(min(head))} to {shown(max(head))})",
         f"as gradient × input ({shown(edits('attention'))} and {shown(edits('gradient_x_input'))}) and better than "
         f"gradient norm ({shown(edits('gradient_norm'))})",
-        f"in {percent(edits('lrp', measure='hit'))} % of texts, and still an average precision of "
-        f"{shown(edits('lrp'))} only (chance {shown(edits('chance'))})",
+        f"in {percent(edits('attention_x_gradient', measure='hit'))} % of texts, and still an average precision of "
+        f"{shown(edits('attention_x_gradient'))} only (chance {shown(edits('chance'))})",
         f"{span(pairs, percent)} % of pairs of words interact. Yet in {span(top, percent)} % of texts",
         f"{percent(follow['cad_imdb'])} % of people's edits of IMDB, and {percent(follow['cad_snli'])} % of SNLI's",
-        f"falls to {span([edits(e, 'not followed') for e in every])}.",
+        f"falls to {span([edits(e, 'not followed') for e in edited])}, for all twenty",
+        f"(LIME, KernelSHAP: {shown(edits('lime'))}) finds the edits better than leave one out "
+        f"({shown(edits('leave_one_out'))})",
         f"are right of {bounds('accuracy', judged.BY_SNLI, '', '', 'correct')} of the edited ones, and follow "
         f"{percent(follow[judged.BY_SNLI])} % [3, 8] of the edits",
         f"In {percent(1 - value('edits', judged.BY_SNLI, '', '', 'flipped'))} % an edit does not turn",
         f"where the prediction follows ({judged.Table(rows)(*followed)['texts']})",
     ):
         assert said in page, said
-    assert max(every, key=edits) == "lrp"
+    assert len(edited) == 20
+    assert max(edited, key=edits) == "attention_x_gradient"
+    assert sorted(edited, key=edits)[:2] == ["gradient_norm", "leave_one_out"]
+    snli = {e: value("edits", judged.BY_SNLI, e, "followed", "average_precision") for e in edited}
+    assert min(snli, key=lambda e: snli[e]) == "attention_x_gradient"
     outcomes = {words: cases for _, words, _, cases in judged.predictions(rows)}
     steadier = [
         outcome for words, cases in outcomes.items() if "less fragile than gradient ×" in words for _, outcome in cases

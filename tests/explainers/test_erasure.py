@@ -14,6 +14,7 @@ from attentest.explainers.perturbation.one_by_one import learn_each
 from attentest.measures.chance import uniforms
 from attentest.models.networks.classifier import Architecture, Classifier
 from attentest.models.parts.encoders import ENCODERS
+from attentest.models.shared_work import same_words
 from attentest.models.shared_work.same_words import distinct_words, reader_of, texts_at_once
 from attentest.models.wrappers.shifted import Shifted
 
@@ -159,9 +160,11 @@ def test_a_subject_that_is_not_known_is_read_alike(mode):
     assert torch.allclose(known, stranger, atol=1e-5, equal_nan=True)
 
 
+@pytest.mark.parametrize("seen", [1, 1 << 18])
 @pytest.mark.parametrize("encoder", ENCODER_TEXTS)
-def test_texts_of_words_are_read_as_texts(encoder):
+def test_texts_of_words_are_read_as_texts(encoder, seen, monkeypatch):
     _, model, batch, reading, _ = made(encoder, 3)
+    monkeypatch.setattr(same_words, "SEEN", seen)
     with torch.no_grad():
         words, index = distinct_words(model, batch)
         assert len(words) < index.numel()

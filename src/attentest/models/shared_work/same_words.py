@@ -34,6 +34,8 @@ States = Callable[[Tensor, Tensor], Tensor]
 #: A step through the words of many texts is worth its call from about so many texts on; of long ones fewer go together,
 #: whose words are so many in all.
 STEP, LONG = 256, 98_304
+#: Numbers that attention and head see at once: so few stay in a core's cache, and need no memory that is cleared anew.
+SEEN = 1 << 18
 
 
 def distinct_words(
@@ -101,15 +103,20 @@ def _bilstm(subject: Classifier, encoder: BiLSTMNetwork, words: Tensor) -> Reade
     def read(batch: Batch, index: Tensor) -> Tensor:
         flip = reversal(batch.text.lengths, index.shape[1])
         right, left = (Beginnings.of(x, batch.text.lengths) for x in (index, index.gather(1, flip)))
-        table = torch.cat(
-            [
-                linear(of.lstm(*side), part.T, plus)
-                for of, side, part, plus in zip((right, left), sides, onto, (seen.plus, None), strict=True)
-            ]
-        )
-        both = torch.stack([right.place, left.place.gather(1, flip) + len(right.words)], dim=-1)
-        projected = nn.functional.embedding_bag(both.flatten(0, 1), table, mode="sum").view(*index.shape, -1)
-        queries = subject.queries_of(batch)
-        return sight.decoded(seen.pooled(projected, batch.mask, queries.attention), queries)
+        tables = [
+            linear(of.lstm(*side), part.T, plus)
+            for of, side, part, plus in zip((right, left), sides, onto, (seen.plus, None), strict=True)
+        ]
+        places, queries = (right.place, left.place.gather(1, flip)), subject.queries_of(batch)
+        sights = [*zip(places, tables, strict=True)]
+
+        def pooled(rows: slice) -> Tensor:
+            before, after = (nn.functional.embedding(place[rows], table) for place, table in sights)
+            query = None if queries.attention is None else queries.attention[rows]
+            return seen.pooled(before.add_(after), batch.mask[rows], query)
+
+        some = max(1, SEEN // max(1, index.shape[1] * tables[0].shape[1]))
+        parts = [pooled(slice(first, first + some)) for first in range(0, len(batch), some)]
+        return sight.decoded(torch.cat(parts), queries)
 
     return read

@@ -44,6 +44,8 @@ SIZES = ("0.01", "0.03", "0.1")
 FRAGILITY, GRADIENT, RELEVANCE = "fragility", "fragility of the gradient", "fragility of relevance"
 #: What the study of relevance asks about beside attention and gradient × input.
 RELAYED = ("attention_x_gradient", "smooth_grad", "lrp", "deep_lift")
+#: By how much it moves embeddings.
+RELAYED_BY = ("0.01", "0.1")
 
 
 class Table:
@@ -409,6 +411,7 @@ PARTS: tuple[tuple[str, Callable[[Table], Iterator[tuple[str, list[Case]]]]], ..
     ("edits, the other explainers", of_edits_by_others),
     (FRAGILITY, of_fragility),
     (GRADIENT, of_the_gradient),
+    (RELEVANCE, of_relevance),
     ("roar", of_roar),
     ("interactions", of_interactions),
 )

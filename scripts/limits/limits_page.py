@@ -6,11 +6,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
-from limits_judged import BASELINES, CORPORA, EDITED, EXPLAINERS, GRADIENT, OTHERS, SIZES, Case, Row, Table, predictions
+from limits_judged import (
+    BASELINES,
+    CORPORA,
+    EDITED,
+    EXPLAINERS,
+    FRAGILITY,
+    GRADIENT,
+    OTHERS,
+    RELAYED,
+    RELAYED_BY,
+    RELEVANCE,
+    SIZES,
+    Case,
+    Row,
+    Table,
+    predictions,
+)
 
-from attentest.presentation.charts import COLOURS, THEME, data_of, reference_line, styled
+from attentest.presentation.charts import COLOURS, INK, MUTED, THEME, data_of, reference_line, styled
 
-#: Every explainer that was asked about people's edits.
+#: Every explainer that was asked about people's edits, by its name.
 ASKED = EXPLAINERS | OTHERS
 
 
@@ -53,16 +69,20 @@ def _by_corpus(
 
 def _fragility(rows: Sequence[Row]) -> Iterator[str]:
     table = Table(rows)
-    asked = ("attention", "gradient", "gradient_norm", "gradient_x_input", "integrated_gradients")
+    asked = ("attention", "gradient", "gradient_norm", "gradient_x_input", "integrated_gradients", *RELAYED)
     yield f"| moved by | | {' | '.join(CORPORA.values())} |"
     yield "| --- | --- |" + " --: |" * len(CORPORA)
     for way in ("searched", "random"):
         for size in SIZES:
-            for explainer in asked:
+            for explainer in (e for e in asked if e not in RELAYED or size in RELAYED_BY):
                 at = f"{way} {size}"
-                part = GRADIENT if explainer == "gradient" else "fragility"
-                cells = (printed(table(part, corpus, explainer, at, "overlap")) for corpus in CORPORA)
-                yield f"| {at.replace('0.', '.')} | {EXPLAINERS[explainer]} | {' | '.join(cells)} |"
+                cells = (printed(table(moved_in(explainer), corpus, explainer, at, "overlap")) for corpus in CORPORA)
+                yield f"| {at.replace('0.', '.')} | {ASKED[explainer]} | {' | '.join(cells)} |"
+
+
+def moved_in(explainer: str) -> str:
+    """The part of the table that says how steady an explainer is."""
+    return GRADIENT if explainer == "gradient" else RELEVANCE if explainer in RELAYED else FRAGILITY
 
 
 def _roar(rows: Sequence[Row]) -> Iterator[str]:
@@ -114,8 +134,11 @@ def put_tables(page: str, rows: Sequence[Row]) -> str:
 #: The same colour for the same scores in both panels.
 SHADES = dict(
     zip(
-        ("attention", "gradient norm", "gradient × input", "integrated gradients", "random words"),
-        COLOURS,
+        (
+            *("attention", "gradient norm", "gradient × input", "integrated gradients"),
+            *("random words", "SmoothGrad", "LRP", "DeepLIFT"),
+        ),
+        (*COLOURS, INK, MUTED),
         strict=False,
     )
 )
@@ -124,23 +147,26 @@ SHADES = dict(
 def figure(rows: Sequence[Row]) -> Any:
     """What is left of the top words after searched changes of embeddings, and what is left of accuracy with gaps."""
     panels = alt.vconcat(_moved(rows), _without(rows), spacing=18)
-    apart = panels.resolve_scale(color="independent", shape="independent")
+    apart = panels.resolve_scale(color="independent", shape="independent", yOffset="independent")
     return styled(apart.properties(padding=THEME["padding"] | {"left": 34}))
 
 
 def _moved(rows: Sequence[Row]) -> Any:
-    asked = [EXPLAINERS[e] for e in ("attention", "gradient_norm", "gradient_x_input", "integrated_gradients")]
+    plain = ("attention", "gradient_norm", "gradient_x_input", "integrated_gradients")
+    asked = {e: ASKED[e] for e in (*plain, "smooth_grad", "lrp", "deep_lift")}
     shown = [
         {
             "corpus": CORPORA[row["corpus"]],
-            "scores": EXPLAINERS[row["explainer"]],
+            "scores": asked[row["explainer"]],
             **{name: float(row[name]) for name in ("value", "low", "high")},
         }
         for row in rows
-        if row["part"] == "fragility" and row["at"] == "searched 0.1" and row["measure"] == "overlap"
-        and row["explainer"] in EXPLAINERS
+        if row["explainer"] in asked and row["part"] == moved_in(row["explainer"])
+        and row["at"] == "searched 0.1" and row["measure"] == "overlap"
     ]  # fmt: skip
-    return _dots(shown, "scores", asked, "share of the top words left, embeddings moved by .1", reference=0.5)
+    return _dots(
+        shown, "scores", list(asked.values()), "share of the top words left, embeddings moved by .1", reference=0.5
+    )
 
 
 def _without(rows: Sequence[Row]) -> Any:
@@ -169,7 +195,7 @@ def _dots(
     base = alt.Chart(data_of(numbered)).encode(
         alt.Y("corpus:N", title=None, sort=list(CORPORA.values()), axis=alt.Axis(ticks=False, domain=False)),
         alt.YOffset("place:O"),
-        alt.Color(f"{by}:N", title=None, sort=order, scale=colours),
+        alt.Color(f"{by}:N", title=None, sort=order, scale=colours, legend=alt.Legend(columns=4)),
     )
     dots = base.mark_point(size=50, opacity=1, filled=True).encode(alt.X("value:Q"))
     layers = [
@@ -178,4 +204,4 @@ def _dots(
     ]
     if reference is not None:
         layers.append(reference_line("x", reference, ""))
-    return alt.layer(*layers, width=420, height=alt.Step(12))
+    return alt.layer(*layers, width=560, height=alt.Step(12))

@@ -85,6 +85,15 @@ def test_the_sentences_say_what_the_table_holds(rows):
         for e in ("gradient_x_input", "integrated_gradients", "lrp")
     ]
     slope = [value(judged.GRADIENT, c, "gradient", "searched 0.1", "overlap") for c in real]
+    relayed = {
+        e: {c: value(judged.RELEVANCE, c, e, "searched 0.1", "overlap") for c in real}
+        for e in ("attention", "gradient_x_input", *judged.RELAYED)
+    }
+    smoothed, lifted = (
+        bounds(judged.RELEVANCE, c, f"{e} − gradient_x_input", "searched 0.1", "overlap")
+        for c, e in (("yelp_hat", "smooth_grad"), ("imdb", "deep_lift"))
+    )
+    kept = [[shown(relayed[e][c]) for c in ("20news", "imdb")] for e in ("deep_lift", "attention")]
     whole = "given to the model of whole texts"
     pairs = [value("interactions", c, "pairwise_occlusion", "", "interacting") for c in real]
     top = [1 - value("interactions", c, "pairwise_occlusion", "", "top_pair") for c in real]
@@ -100,6 +109,9 @@ def test_the_sentences_say_what_the_table_holds(rows):
         f"their top word in {span(other, percent)} % of texts",
         f"leave {span([n for e in methods for n in moved[e]])} of gradient methods' top words",
         f"keeps {span(slope)} of its top words at .1",
+        f"keep {span([n for e in judged.RELAYED[1:] for n in relayed[e].values()])} of their top words at .1",
+        f"SmoothGrad on Yelp-HAT alone (by {smoothed}), of DeepLIFT on IMDB alone (by {lifted}), and of LRP nowhere",
+        f"({' and '.join(kept[0])} beside {' and '.join(kept[1])})",
         f"(ρ from {shown(min(head))} to {shown(max(head))})",
         f"as gradient × input ({shown(edits('attention'))} and {shown(edits('gradient_x_input'))}) and better than "
         f"gradient norm ({shown(edits('gradient_norm'))})",
@@ -123,10 +135,17 @@ def test_the_sentences_say_what_the_table_holds(rows):
     assert min(snli, key=lambda e: snli[e]) == "attention_x_gradient"
     outcomes = {words: cases for _, words, _, cases in judged.predictions(rows)}
     steadier = [
-        outcome for words, cases in outcomes.items() if "less fragile than gradient ×" in words for _, outcome in cases
+        outcome
+        for words, cases in outcomes.items()
+        if words.startswith("Attention is less fragile than gradient ×")
+        for _, outcome in cases
     ]
     assert f"in {steadier.count('met')} of {len(steadier)} comparisons and more in none" in page
     assert "missed" not in steadier
+    beside = {words: [one for _, one in cases] for words, cases in outcomes.items() if "than gradient ×" in words}
+    assert [ones.count("met") for words, ones in beside.items() if not words.startswith("Attention")] == [1, 1]
+    for corpus in ("sst", "20news"):
+        assert relayed["smooth_grad"][corpus] < relayed["gradient_x_input"][corpus]
 
 
 def test_what_the_slides_say_stands_in_them():

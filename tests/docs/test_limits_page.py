@@ -9,8 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.papers.test_pages import letters, passages, sources
+
+from attentest.statistics.seeds import half_width
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "limits" / "limits.csv"
@@ -146,6 +149,31 @@ def test_the_sentences_say_what_the_table_holds(rows):
     assert [ones.count("met") for words, ones in beside.items() if not words.startswith("Attention")] == [1, 1]
     for corpus in ("sst", "20news"):
         assert relayed["smooth_grad"][corpus] < relayed["gradient_x_input"][corpus]
+
+
+def test_students_t_over_the_seeds_settles_as_much_as_the_page_says(rows):
+    judged = script("limits_judged")
+    of = judged.Table(rows)
+
+    def surely(*differences: tuple[tuple[str, ...], tuple[str, ...]]) -> int:
+        """How many differences keep their sign over Student's 95 % interval."""
+        settled = 0
+        for one, other in differences:
+            apart = np.subtract(*([float(x) for x in of(*where)["by_seed"].split("; ")] for where in (one, other)))
+            settled += abs(apart.mean()) > half_width([(1.0, apart)])
+        return settled
+
+    def of_both(part: str, at: str, measure: str, corpus: str, explainers: tuple[str, str]) -> Any:
+        return [(part, corpus, explainer, at, measure) for explainer in explainers]
+
+    moved = ("attention", "gradient_x_input")
+    steady = surely(
+        *(of_both("fragility", f"searched {s}", "overlap", c, moved) for c in judged.CORPORA for s in judged.SIZES)
+    )
+    needed = surely(*(of_both("roar", "retrained", "correct", c, ("attention", "random")) for c in judged.CORPORA))
+    page = " ".join(PAGE.read_text("utf-8").split())
+    assert f"in {steady} of 12 comparisons where they count 8" in page
+    assert f"on {needed} corpora where they count 3" in page
 
 
 def test_what_the_slides_say_stands_in_them():

@@ -24,6 +24,8 @@ from attentest.papers.outcome_files import REPRODUCED, row_of
 from attentest.papers.outcomes import evaluate
 from attentest.store.sealed import sealed
 
+#: Corpora of papers whose runs were made before findings were kept: their rows stand on earlier runs alone.
+ELSEWHERE = {"wiegreffe_pinter_2019": {"IMDB", "AG News"}}
 JAIN, VASHISHTH = "jain_wallace_2019", "vashishth_2019"
 
 
@@ -215,8 +217,12 @@ def test_every_committed_table_with_an_archive_is_what_the_archive_says(paper: s
     kept, table = (PAPERS[paper].folder / name for name in (ARCHIVE, REPRODUCED))
     if not kept.is_file():
         pytest.skip(f"no {ARCHIVE} of {paper} is kept: its table stands on runs alone")
-    from attentest.papers.outcome_files import write_outcomes
+    from attentest.papers.outcome_files import committed, completed, write_outcomes
 
     with archived(kept, paper) as cells:
-        write_outcomes(tmp_path / REPRODUCED, evaluate(paper, cells))
+        outcomes = evaluate(paper, cells)
+    without = ELSEWHERE.get(paper, set())
+    assert not [one for one in outcomes if one.settled and one.claim.corpus in without]
+    carried = [one for one in committed(paper) or [] if one.claim.corpus in without]
+    write_outcomes(tmp_path / REPRODUCED, completed(outcomes, carried))
     assert (tmp_path / REPRODUCED).read_text("utf-8") == table.read_text("utf-8")

@@ -121,7 +121,7 @@ def test_what_is_said_of_intervals_is_how_they_were_made(view: View) -> None:
     ("name", "said"),
     [
         ("jain_wallace_2019", "no narrower than Student’s t over seeds. None"),
-        ("wiegreffe_pinter_2019", "over texts drawn again: each is of one seed"),
+        ("wiegreffe_pinter_2019", "over seeds (but 11 of one seed: over texts alone)"),
         ("serrano_smith_2019", "(but 36 not widened to Student’s t over their seeds"),
     ],
 )

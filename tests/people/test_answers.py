@@ -33,7 +33,7 @@ def anna(store: AnswerStore) -> Annotator:
 def test_a_link_finds_its_annotator_and_is_nowhere_in_the_files(store: AnswerStore, tmp_path: Path) -> None:
     anna, link = store.add("anna", "person")
     assert store.linked(link) == anna
-    assert store.linked(link[:-1] + "x") is None
+    assert store.linked(link[:-1] + ("y" if link.endswith("x") else "x")) is None
     assert store.linked("") is None
     assert len(link) == 32
     assert not any(link.encode() in path.read_bytes() for path in tmp_path.iterdir())

@@ -43,7 +43,10 @@ _ORDERED: WeakKeyDictionary[nn.Module, tuple[Tensor, int, Tensor]] = WeakKeyDict
 
 
 def ordered(part: nn.Linear) -> Tensor | None:
-    """A layer's weight in oneDNN's order, made anew when training changed it; None where oneDNN is not asked."""
+    """A layer's weight in oneDNN's order, made anew where torch saw it change; None where oneDNN is not asked.
+
+    Steps of fused optimizers are not seen: whoever trains the layer must ``forget`` its order.
+    """
     weight = part.weight.detach()
     if not _KNOWN or weight.dtype != torch.float32 or weight.device.type != "cpu" or weight.is_inference():
         return None

@@ -42,6 +42,23 @@ def test_layers_are_known_by_their_parts(family: str, quick: bool) -> None:
         torch.testing.assert_close(logits_of_many(subject, BATCH), wanted, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("fused", [True, False])
+def test_layers_know_that_training_changed_their_weights(fused: bool) -> None:
+    subject = subject_of("bert")
+    other_weights(subject)
+    with torch.no_grad():
+        before = logits_of_many(subject, BATCH)
+    optimizer = torch.optim.Adam(subject.model.parameters(), lr=0.1, fused=fused)  # a fused one leaves no trace
+    subject.train()
+    subject.read(BATCH).logits[:, 0].sum().backward()
+    optimizer.step()
+    subject.eval()
+    with torch.no_grad():
+        after, wanted = logits_of_many(subject, BATCH), subject.logits(BATCH)
+    assert not torch.allclose(before, wanted, atol=0.1)
+    torch.testing.assert_close(after, wanted, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("part", ["relu", "more weights", "no bias"])
 def test_what_is_not_quite_such_a_layer_is_left_to_the_library(part: str) -> None:
     layer = copy.deepcopy(encoder(subject_of("bert"))[0])

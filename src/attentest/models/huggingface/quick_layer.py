@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attentest.models.huggingface.attending import SeenLayer, current
-from attentest.models.products import linear, linear_gelu, linear_held, ordered, padded, suits, whole_rows
+from attentest.models.products import forget, linear, linear_gelu, linear_held, ordered, padded, suits, whole_rows
 
 __all__ = ["QuickLayer", "is_quick"]
 
@@ -46,6 +46,11 @@ class QuickLayer(SeenLayer):
     attention: Any
     intermediate: Any
     output: Any
+
+    def train(self, mode: bool = True) -> Any:
+        """Weights change in training, by fused steps without a trace: none is kept in order beyond it."""
+        forget(self)
+        return super().train(mode)
 
     def forward(self, hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
         """What the layer gives; of the last layer, where logits alone are asked for, its first row."""
